@@ -1,0 +1,107 @@
+"""Runs every suite in tests/, one pytest process each, and prints seconds per suite and the slowest twenty tests.
+
+    python scripts/run_suites.py [SUITE ...]     default: all that exist, in the order below
+
+The last line is `N passed, N failed, N skipped`. Exit 1 if anything failed, or if no test ran.
+"""
+
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+REPORTS = ROOT / ".build" / "reports"
+
+# Cheap suites first, so that a plain mistake shows early. Folders that are not named here come last.
+ORDER = ("architecture", "unit", "conformance", "migration", "simulation", "replay", "crash", "edges", "docs", "examples")
+
+# What one suite needs beyond the others.
+EXTRA = {
+    # Every branch of what decides about sending is tested; pyproject.toml holds the limit.
+    "unit": ["--cov=counterfoil.model", "--cov=counterfoil.rules", "--cov-report=term"],
+    # Children that are killed and waited for: the machine idles, two at a time cost nothing.
+    "crash": ["-n2", "--dist=worksteal"],
+}
+
+SLOWEST = 20
+
+
+@dataclass
+class Outcome:
+    """One suite: how many tests ended how, and how long each took."""
+
+    suite: str
+    seconds: float
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    tests: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
+
+
+def suites(wanted: list[str]) -> list[str]:
+    found = {folder.name for folder in TESTS.iterdir() if any(folder.glob("**/test_*.py"))} - {"servers"}
+    known = [name for name in ORDER if name in found]
+    every = known + sorted(found - set(known))
+    if unknown := [name for name in wanted if name not in every]:
+        sys.exit(f"No such suite: {', '.join(unknown)}. There are: {', '.join(every)}.")
+    return [name for name in every if not wanted or name in wanted]
+
+
+def run(suite: str) -> Outcome:
+    report = REPORTS / f"{suite}.xml"
+    report.unlink(missing_ok=True)
+    began = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-q", f"tests/{suite}", f"--junit-xml={report}"]
+    command += ["-o", f"cache_dir=.build/pytest-{suite}", *EXTRA.get(suite, [])]
+    # A coverage file of its own, so that two runs in one tree do not mix.
+    environment = os.environ | {"COVERAGE_FILE": str(REPORTS / f"{suite}.coverage")}
+    status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+    outcome = Outcome(suite, time.monotonic() - began)
+    if report.exists():
+        count(report, outcome)
+    # A status that no failed test explains: a crash, a missing branch, a suite that collected nothing.
+    if status and not outcome.failed:
+        outcome.failed = 1
+        print(f"suite {suite}: pytest ended with status {status}", flush=True)
+    return outcome
+
+
+def count(report: Path, outcome: Outcome) -> None:
+    for case in ElementTree.parse(report).iter("testcase"):
+        outcome.tests.append((float(case.get("time", "0")), f"{case.get('classname')}::{case.get('name')}"))
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.failed += 1
+        elif case.find("skipped") is not None:
+            outcome.skipped += 1
+        else:
+            outcome.passed += 1
+
+
+def main() -> int:
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    outcomes: list[Outcome] = []
+    for suite in suites(sys.argv[1:]):
+        print(f"\n=== {suite}", flush=True)
+        outcomes.append(run(suite))
+
+    print("\nseconds per suite")
+    for o in outcomes:
+        print(f"  {o.seconds:8.1f}  {o.suite:<14} {o.passed} ok, {o.failed} wrong, {o.skipped} left out")
+    print(f"  {sum(o.seconds for o in outcomes):8.1f}  all")
+
+    print(f"\nthe slowest {SLOWEST} tests")
+    for seconds, name in sorted((t for o in outcomes for t in o.tests), reverse=True)[:SLOWEST]:
+        print(f"  {seconds:8.2f}  {name}")
+
+    passed, failed = sum(o.passed for o in outcomes), sum(o.failed for o in outcomes)
+    print(f"\n{passed} passed, {failed} failed, {sum(o.skipped for o in outcomes)} skipped", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Counterfoil: a ledger for every write that an AI agent makes in the outside world.
+
+These are the public names. Each is loaded when it is first used, so `import counterfoil` alone costs nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.app import App, Artifacts, Ledger, Submitted
+    from counterfoil.engine.blocking import blocking
+    from counterfoil.engine.definitions import Bearer, Env, Operation, Workflow, step
+    from counterfoil.engine.port import Ask, Call, Run
+    from counterfoil.model.artifact import Artifact
+    from counterfoil.model.budget import Budget, Retry
+    from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, Rule, Seen, When
+    from counterfoil.model.errors import (
+        CounterfoilError,
+        OperationFailed,
+        Refused,
+        ReviewExpired,
+        ReviewRejected,
+        RunFailed,
+        StepFailed,
+        TimedOut,
+        Unresolved,
+    )
+    from counterfoil.model.people import Owner
+    from counterfoil.model.proposal import Proposal
+    from counterfoil.model.receipt import Receipt
+    from counterfoil.model.review import ReviewBy
+
+__all__ = [
+    "App",
+    "Artifact",
+    "Artifacts",
+    "Ask",
+    "Bearer",
+    "Budget",
+    "Call",
+    "Contract",
+    "CounterfoilError",
+    "Env",
+    "Found",
+    "IdempotencyKey",
+    "Ledger",
+    "Lookup",
+    "Operation",
+    "OperationFailed",
+    "Owner",
+    "Proposal",
+    "Receipt",
+    "Refused",
+    "Retry",
+    "ReviewBy",
+    "ReviewExpired",
+    "ReviewRejected",
+    "Rule",
+    "Run",
+    "RunFailed",
+    "Seen",
+    "StepFailed",
+    "Submitted",
+    "TimedOut",
+    "Unresolved",
+    "When",
+    "Workflow",
+    "blocking",
+    "step",
+]
+
+# Where each name lives. A test compares this with the imports above, which only type checkers see.
+_HOMES = {
+    "app": ("App", "Artifacts", "Ledger", "Submitted"),
+    "engine.blocking": ("blocking",),
+    "engine.definitions": ("Bearer", "Env", "Operation", "Workflow", "step"),
+    "engine.port": ("Ask", "Call", "Run"),
+    "model.artifact": ("Artifact",),
+    "model.budget": ("Budget", "Retry"),
+    "model.contract": ("Contract", "Found", "IdempotencyKey", "Lookup", "Rule", "Seen", "When"),
+    "model.errors": (
+        "CounterfoilError",
+        "OperationFailed",
+        "Refused",
+        "ReviewExpired",
+        "ReviewRejected",
+        "RunFailed",
+        "StepFailed",
+        "TimedOut",
+        "Unresolved",
+    ),
+    "model.people": ("Owner",),
+    "model.proposal": ("Proposal",),
+    "model.receipt": ("Receipt",),
+    "model.review": ("ReviewBy",),
+}
+
+
+def __getattr__(name: str) -> object:
+    # Called only for a name that is not here yet; what is loaded stays, so each name is looked up once.
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
