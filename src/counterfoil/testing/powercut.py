@@ -10,8 +10,10 @@ killed from outside. File names follow the same rule: a creation or deletion is 
         power.freeze_to(folder)      # what is left, as plain files
 
 Limits. One process: others see only what was flushed. The `-shm` file is passed through, since SQLite builds it anew
-after a crash, and so a reader may still see pages it holds in memory after the cut. Files that SQLite does not open
-(locks, the outside marker) are not in this layer. One PowerCut is one time between two starts of a machine.
+after a crash. Files that SQLite does not open (locks, the outside marker) are not in this layer. One PowerCut is one
+time between two starts of a machine. apsw raises what happened in a file even where SQLite goes on without it: a full
+disk in the checkpoint after a COMMIT comes out of that COMMIT, though it is done. So an error out of COMMIT is doubt.
+A ROLLBACK after PowerWasCut may raise apsw.Error in its place; `gone` says what happened.
 """
 
 import itertools
