@@ -46,12 +46,12 @@ set-up-dev:
 
 lint:
 	@echo "check: ruff"
-	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --quiet --check . || { $(BIN)/ruff format --check . ; echo "make fix formats them"; exit 1; }
 
 layers:
 	@echo "check: import-linter"
-	@mkdir -p .build && { $(BIN)/lint-imports --no-cache >.build/layers.txt 2>&1 || { cat .build/layers.txt; exit 1; }; }
+	@mkdir -p .build && { $(BIN)/lint-imports --no-logo --no-cache >.build/layers.txt 2>&1 || { cat .build/layers.txt; exit 1; }; }
 
 types:
 	@echo "check: pyright"

@@ -18,7 +18,18 @@ TESTS = ROOT / "tests"
 REPORTS = ROOT / ".build" / "reports"
 
 # Cheap suites first, so that a plain mistake shows early. Folders that are not named here come last.
-ORDER = ("architecture", "unit", "conformance", "migration", "simulation", "replay", "crash", "edges", "docs", "examples")
+ORDER = (
+    "architecture",
+    "unit",
+    "conformance",
+    "migration",
+    "simulation",
+    "replay",
+    "crash",
+    "edges",
+    "docs",
+    "examples",
+)
 
 # What one suite needs beyond the others.
 EXTRA = {
