@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
+from typing import Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from counterfoil.testing.loopback.digest import as_object, parse_json
@@ -63,14 +64,28 @@ class CutShort(Exception):
     """The client went away before its request was complete; nothing of it counts."""
 
 
+class Server(Protocol):
+    """What an exchange needs from the stand-in that it belongs to."""
+
+    released: threading.Event
+
+    def serve(self, exchange: "Exchange", request: Request) -> None:
+        """Serve a request for the stand-in itself."""
+        ...
+
+    def control(self, name: str, request: Request) -> Reply:
+        """Answer `/_control/NAME`. ValueError and LookupError become a 400 and a 404."""
+        ...
+
+
 class Exchange(BaseHTTPRequestHandler):
-    """Reads whole requests and hands them to `control` or `receive`, which subclasses write."""
+    """One connection. Reads whole requests and hands them to the stand-in of its server."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
     timeout = LONGEST_HOLD_SECONDS
-    released: threading.Event
+    stand_in: "Server"
 
     def do_GET(self) -> None:
         """Serve one request of any method; the standard library finds it by this name."""
@@ -86,17 +101,9 @@ class Exchange(BaseHTTPRequestHandler):
         if request.path == CONTROL or request.path.startswith(CONTROL + "/"):
             self._serve_control(request)
         else:
-            self.receive(request)
+            self.stand_in.serve(self, request)
 
     do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
-
-    def receive(self, request: Request) -> None:
-        """Serve a request for the stand-in itself."""
-        raise NotImplementedError
-
-    def control(self, name: str, request: Request) -> Reply:
-        """Answer `/_control/NAME`. ValueError and LookupError become a 400 and a 404."""
-        raise NotImplementedError
 
     def send(self, reply: Reply) -> None:
         """Send a reply as one piece."""
@@ -116,11 +123,11 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def hold(self, fault: Fault | None) -> None:
-        """Keep the client waiting as the fault says. Bounded; `released` ends it early."""
+        """Keep the client waiting as the fault says. Bounded; a `release` ends `slow` early."""
         if fault is None:
             return
         if fault.name == "slow":
-            self.released.wait(1.0 if fault.seconds is None else fault.seconds)
+            self.stand_in.released.wait(1.0 if fault.seconds is None else fault.seconds)
         if fault.name == "hang":
             self._wait_until_client_left()
 
@@ -141,7 +148,7 @@ class Exchange(BaseHTTPRequestHandler):
 
     def _serve_control(self, request: Request) -> None:
         try:
-            reply = self.control(request.path.removeprefix(CONTROL).strip("/"), request)
+            reply = self.stand_in.control(request.path.removeprefix(CONTROL).strip("/"), request)
         except LookupError:
             reply = error_reply(404, "not_found", f"there is no {request.method} {request.path}")
         except ValueError as reason:

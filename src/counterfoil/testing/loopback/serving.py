@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from http.server import ThreadingHTTPServer
 
-from counterfoil.testing.loopback.exchange import CONTROL, Exchange
+from counterfoil.testing.loopback.exchange import CONTROL, Exchange, Server
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -16,8 +16,8 @@ class LoopbackServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, handler: type[Exchange], port: int) -> None:
-        super().__init__(("127.0.0.1", port), handler)
+    def __init__(self, stand_in: Server, port: int) -> None:
+        super().__init__(("127.0.0.1", port), type("BoundExchange", (Exchange,), {"stand_in": stand_in}))
 
     @property
     def url(self) -> str:

@@ -1,15 +1,14 @@
-"""The sandbox as an HTTP server: exchanges and the control address, over one receiver."""
+"""The sandbox as an HTTP server: one receiver, its lookups and writes, and its control address."""
 
 import tempfile
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
-from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Faults
+from counterfoil.testing.loopback.exchange import Exchange, Request, error_reply
+from counterfoil.testing.loopback.faults import Faults
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
-from counterfoil.testing.loopback.traffic import Traffic
+from counterfoil.testing.loopback.stand_in import Body, StandIn, number
 from counterfoil.testing.sandbox.clock import SandboxClock
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.receiver import EFFECT, TRANSPORT, Outcome, Receiver
@@ -20,42 +19,23 @@ FAULTS = EFFECT | TRANSPORT
 """The names that `--fault` and the control address take."""
 
 
-class Sandbox:
-    """One receiver with its traffic, faults and control address; the server makes an exchange for each connection."""
+class Sandbox(StandIn):
+    """One receiver behind HTTP."""
 
     def __init__(self, contract: SandboxContract, records: Records, faults: Faults) -> None:
-        self.contract = contract
-        self.faults = faults
-        self.traffic = Traffic()
-        self.receiver = Receiver(contract, records, faults, SandboxClock())
-        self.released = threading.Event()
-
-    def exchange(self) -> type[Exchange]:
-        """The handler class of this sandbox."""
-        sandbox = self
-
-        class SandboxExchange(Exchange):
-            """One connection to the sandbox."""
-
-            released = sandbox.released
-
-            def receive(self, request: Request) -> None:
-                sandbox.serve(self, request)
-
-            def control(self, name: str, request: Request) -> Reply:
-                return sandbox.control(name, request)
-
-        return SandboxExchange
+        super().__init__(faults)
+        self._contract = contract
+        self._receiver = Receiver(contract, records, faults, SandboxClock())
 
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Answer a lookup or a write."""
         if not request.is_write:
             self.traffic.count("lookups")
-            exchange.send(self.receiver.lookup(request))
+            exchange.send(self._receiver.lookup(request))
             return
         n = self.traffic.count("requests")
         try:
-            write = read_write(request, self.contract.key_header)
+            write = read_write(request, self._contract.key_header)
         except ValueError as reason:
             self.traffic.note({"n": n, "method": request.method, "path": request.path, "status": 400})
             self.traffic.count("decided")
@@ -63,31 +43,36 @@ class Sandbox:
             return
         if write.key is None and write.reference is None:
             self.traffic.count("unledgered_writes")
-        outcome = self.receiver.write(write)
+        outcome = self._receiver.write(write)
         self._note(n, write, outcome)
         # The signal comes after the effect and before the reply: who waits for it can kill or freeze in between.
         self.traffic.count("decided")
         exchange.hold(outcome.fault)
-        self.receiver.finish(outcome)
+        self._receiver.finish(outcome)
         exchange.deliver(outcome.reply, outcome.fault)
 
-    def control(self, name: str, request: Request) -> Reply:
-        """Answer `/_control/NAME`: LookupError for an unknown name, ValueError for a body that does not fit."""
-        if request.method == "GET":
-            shown: dict[str, Callable[[], object]] = {
-                "": self._records,
-                "records": self._records,
-                "requests": self._requests,
-            }
-            return Reply(200, shown[name]())
-        return Reply(200, _COMMANDS[name](self, request.json_object()))
+    def state(self) -> Body:
+        """The records that exist, whether a lookup shows them yet or not, and the counters."""
+        return {"records": self._receiver.witness(), **self.counts("requests", "unledgered_writes", "lookups")}
 
-    def _records(self) -> object:
-        counts = {count: self.traffic.value(count) for count in ("requests", "unledgered_writes", "lookups")}
-        return {"records": self.receiver.witness(), **counts, "faults": self.faults.names()}
+    def views(self) -> Mapping[str, Callable[[], object]]:
+        """Also `records`."""
+        return {**super().views(), "records": self.state}
 
-    def _requests(self) -> object:
-        return {"items": self.traffic.log()}
+    def commands(self) -> Mapping[str, Callable[[Body], object]]:
+        """Also `clock` and `forget-keys`."""
+        return {**super().commands(), "clock": self.move_clock, "forget-keys": self.forget_keys}
+
+    def move_clock(self, body: Body) -> object:
+        """`POST clock {advance_seconds}`."""
+        seconds = number(body, "advance_seconds")
+        self._receiver.advance(seconds)
+        return {"advanced_seconds": seconds}
+
+    def forget_keys(self, body: Body) -> object:
+        """`POST forget-keys`: the key store is lost."""
+        self._receiver.forget_keys()
+        return {"keys": 0}
 
     def _note(self, n: int, write: Write, outcome: Outcome) -> None:
         self.traffic.note(
@@ -105,40 +90,6 @@ class Sandbox:
             }
         )
 
-    def arm(self, body: dict[str, object]) -> object:
-        """`POST fault {fault, count, seconds}`; `{"fault": null}` disarms everything."""
-        arm_from(self.faults, body)
-        return {"faults": self.faults.names()}
-
-    def move_clock(self, body: dict[str, object]) -> object:
-        """`POST clock {advance_seconds}`."""
-        seconds = number(body, "advance_seconds", None)
-        self.receiver.advance(seconds)
-        return {"advanced_seconds": seconds}
-
-    def forget_keys(self, body: dict[str, object]) -> object:
-        """`POST forget-keys`: the key store is lost."""
-        self.receiver.forget_keys()
-        return {"keys": 0}
-
-    def wait(self, body: dict[str, object]) -> object:
-        """`POST wait {requests, seconds}`: until so many writes have been decided since the start."""
-        return wait_for(self.traffic, "decided", body)
-
-    def release(self, body: dict[str, object]) -> object:
-        """`POST release`: replies that `slow` holds back go out now, and no later one is held."""
-        self.released.set()
-        return {"released": True}
-
-
-_COMMANDS: dict[str, Callable[[Sandbox, dict[str, object]], object]] = {
-    "fault": Sandbox.arm,
-    "clock": Sandbox.move_clock,
-    "forget-keys": Sandbox.forget_keys,
-    "wait": Sandbox.wait,
-    "release": Sandbox.release,
-}
-
 
 def serve(contract: SandboxContract, *, fault: str | None = None, port: int = 0, records: Path | None = None) -> None:
     """Serve a sandbox until standard input closes, after one JSON line {url, control_url, pid, records_file} on stdout.
@@ -155,32 +106,5 @@ def serve(contract: SandboxContract, *, fault: str | None = None, port: int = 0,
             records = Path(folder) / "records.jsonl"
         kept = Records(records)
         stack.callback(kept.close)
-        server = LoopbackServer(Sandbox(contract, kept, faults).exchange(), port)
+        server = LoopbackServer(Sandbox(contract, kept, faults), port)
         serve_until_input_closes(server, {"records_file": str(records.resolve())})
-
-
-def arm_from(faults: Faults, body: dict[str, object]) -> None:
-    """Arm what `{fault, count, seconds}` says. ValueError when it does not fit."""
-    name = body.get("fault")
-    if name is None:
-        faults.clear()
-        return
-    count = number(body, "count", 1)
-    seconds = None if body.get("seconds") is None else number(body, "seconds", None)
-    faults.arm(str(name), count=int(count), seconds=seconds)
-
-
-def wait_for(traffic: Traffic, counter: str, body: dict[str, object]) -> object:
-    """Wait as `{requests, seconds}` says; at most a minute."""
-    wanted = int(number(body, "requests", None))
-    seconds = min(number(body, "seconds", 30), LONGEST_HOLD_SECONDS)
-    reached = traffic.wait_for(counter, wanted, seconds=seconds)
-    return {"reached": reached, "requests": traffic.value(counter)}
-
-
-def number(body: dict[str, object], name: str, default: float | None) -> float:
-    """A number in a control body. ValueError when it is missing without a default, or not a number."""
-    value = body.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} is a number, not {value!r}")
-    return float(value)

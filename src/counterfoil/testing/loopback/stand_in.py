@@ -1,0 +1,75 @@
+"""What every stand-in has: armed faults, counted traffic, and a control address to see and change them."""
+
+import threading
+from collections.abc import Callable, Mapping
+
+from counterfoil.testing.loopback.exchange import Exchange, Reply, Request
+from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Faults
+from counterfoil.testing.loopback.traffic import Traffic
+
+Body = dict[str, object]
+
+
+class StandIn:
+    """One server on the loopback that stands in for something outside. Subclasses serve, and say what they show."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.faults = faults
+        self.traffic = Traffic()
+        self.released = threading.Event()
+
+    def serve(self, exchange: Exchange, request: Request) -> None:
+        """Serve a request that is not for the control address."""
+        raise NotImplementedError
+
+    def state(self) -> Body:
+        """What `GET /_control` shows: the counters first of all."""
+        raise NotImplementedError
+
+    def views(self) -> Mapping[str, Callable[[], object]]:
+        """What can be seen, by the name after `/_control/`."""
+        return {"": self.state, "requests": lambda: {"items": self.traffic.log()}}
+
+    def commands(self) -> Mapping[str, Callable[[Body], object]]:
+        """What can be done, by the name after `/_control/`."""
+        return {"fault": self.arm, "wait": self.wait, "release": self.release}
+
+    def control(self, name: str, request: Request) -> Reply:
+        """Answer `/_control/NAME`: LookupError for an unknown name, ValueError for a body that does not fit."""
+        if request.method == "GET":
+            return Reply(200, self.views()[name]())
+        return Reply(200, self.commands()[name](request.json_object()))
+
+    def arm(self, body: Body) -> object:
+        """`POST fault {fault, count, seconds}`; `{"fault": null}` disarms everything."""
+        name = body.get("fault")
+        if name is None:
+            self.faults.clear()
+        else:
+            seconds = None if body.get("seconds") is None else number(body, "seconds")
+            self.faults.arm(str(name), count=int(number(body, "count", 1)), seconds=seconds)
+        return {"faults": self.faults.names()}
+
+    def wait(self, body: Body) -> object:
+        """`POST wait {requests, seconds}`: until so many writes have been decided since the start; at most a minute."""
+        wanted = int(number(body, "requests"))
+        seconds = min(number(body, "seconds", 30), LONGEST_HOLD_SECONDS)
+        reached = self.traffic.wait_for("decided", wanted, seconds=seconds)
+        return {"reached": reached, "requests": self.traffic.value("decided")}
+
+    def release(self, body: Body) -> object:
+        """`POST release`: replies that `slow` holds back go out now, and no later one is held."""
+        self.released.set()
+        return {"released": True}
+
+    def counts(self, *names: str) -> Body:
+        """The named counters and the armed faults."""
+        return {**{name: self.traffic.value(name) for name in names}, "faults": self.faults.names()}
+
+
+def number(body: Body, name: str, default: float | None = None) -> float:
+    """A number in a control body. ValueError when it is missing without a default, or not a number."""
+    value = body.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} is a number, not {value!r}")
+    return float(value)

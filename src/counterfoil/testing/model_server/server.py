@@ -1,0 +1,104 @@
+"""The model server: counts requests, answers each differently, and can say what it would answer next."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from counterfoil.testing.loopback.digest import as_objects, parse_json
+from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
+from counterfoil.testing.loopback.faults import Faults
+from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
+from counterfoil.testing.loopback.stand_in import Body, StandIn
+from counterfoil.testing.model_server import chat_completions, responses
+from counterfoil.testing.model_server.questions import Answer, Question, ask
+
+FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept"})
+_PROTOCOLS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses}
+_ERRORS = {
+    "error-after-accept": error_reply(500, "internal", "something failed after the request was accepted"),
+    "error-before-accept": error_reply(503, "unavailable", "nothing was accepted"),
+}
+
+
+class ModelServer(StandIn):
+    """A model that is never the same twice. `script` is used up first, one item an answer."""
+
+    def __init__(self, script: Sequence[dict[str, object]], faults: Faults) -> None:
+        super().__init__(faults)
+        self._script = script
+        self._last: Question | None = None
+        self._answered = 0
+        self._lock = threading.Lock()
+
+    def serve(self, exchange: Exchange, request: Request) -> None:
+        """Answer a request in either protocol."""
+        protocol = _PROTOCOLS.get(request.path)
+        if protocol is None or request.method != "POST":
+            exchange.send(error_reply(404, "not_found", f"there is no {request.method} {request.path}"))
+            return
+        try:
+            body = request.json_object()
+            if body.get("stream"):
+                raise ValueError("this server does not stream")
+        except ValueError as reason:
+            exchange.send(error_reply(400, "bad_request", str(reason)))
+            return
+        fault = self.faults.take()
+        question = protocol.question_in(body)
+        answer = self._answer(question)
+        self.traffic.count("requests")
+        shown = {"n": answer.n, "path": request.path, "model": question.model, "answer_digest": answer.digest}
+        self.traffic.note({**shown, "fault": None if fault is None else fault.name})
+        self.traffic.count("decided")
+        exchange.hold(fault)
+        reply = Reply(200, protocol.reply_with(question, answer, created=int(time.time())))
+        exchange.deliver(reply if fault is None else _ERRORS.get(fault.name, reply), fault)
+
+    def state(self) -> Body:
+        """The counters, and the digest of what the last request would be answered next."""
+        following = self._next()
+        return {**self.counts("requests"), "next_answer_digest": None if following is None else following.digest}
+
+    def views(self) -> Mapping[str, Callable[[], object]]:
+        """Also `next-answer`."""
+        return {**super().views(), "next-answer": self.next_answer}
+
+    def next_answer(self) -> Body:
+        """`GET next-answer`: {tool, answer, digest} for the last request if it came again; all null before the first."""
+        following = self._next()
+        if following is None:
+            return {"tool": None, "answer": None, "digest": None}
+        return {"tool": following.tool, "answer": following.value, "digest": following.digest}
+
+    def _answer(self, question: Question) -> Answer:
+        with self._lock:
+            self._answered += 1
+            self._last = question
+            return ask(question, self._answered, self._script)
+
+    def _next(self) -> Answer | None:
+        with self._lock:
+            return None if self._last is None else ask(self._last, self._answered + 1, self._script)
+
+
+def serve(*, script: Path | None = None, fault: str | None = None, port: int = 0) -> None:
+    """Serve until standard input closes, after one JSON line {url, control_url, pid, records_file: null, base_url} on stdout.
+
+    `script` is a JSON array of {"arguments": {...}, "tool"?: NAME} or {"text": "..."}, used in order before answers are made.
+    ValueError for a script or a fault that does not fit; OSError for a file or a port.
+    """
+    faults = Faults(FAULTS)
+    if fault is not None:
+        faults.arm_text(fault)
+    items = [] if script is None else _read_script(script)
+    server = LoopbackServer(ModelServer(items, faults), port)
+    serve_until_input_closes(server, {"records_file": None, "base_url": server.url + "/v1"})
+
+
+def _read_script(file: Path) -> list[dict[str, object]]:
+    value = parse_json(file.read_bytes())
+    items = as_objects(value)
+    if not isinstance(value, list) or any(not {"arguments", "text"} & item.keys() for item in items):
+        raise ValueError(f'{file} is not a JSON array of {{"arguments": ...}} and {{"text": ...}}')
+    return items
