@@ -109,7 +109,7 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _table(name: str, content: bytes) -> str:
-    text = decoded(content)
+    text = bounded(decoded(content))
     separator = max(",;\t", key=text.lstrip().partition("\n")[0].count)
     rows: list[list[str]] = []
     try:

@@ -9,6 +9,7 @@ message goes on after the name of the document ("'form.pdf' is encrypted ...").
 """
 
 import json
+import logging
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +18,10 @@ from email.parser import BytesParser
 from email.policy import default
 from html.parser import HTMLParser
 from io import BytesIO
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
 
 MAX_CHARACTERS: Final = 400_000
 """Limit of the text of one document, in characters: some 150 pages."""
@@ -61,7 +65,7 @@ def decoded(content: bytes) -> str:
             text = content.decode("cp1252")
         except UnicodeDecodeError:
             raise Unreadable("document_not_text", "is neither UTF-8 nor Windows-1252 text.") from None
-    if any(c < " " and c not in _ALLOWED_CONTROLS or "\x7f" <= c < "\xa0" for c in text):
+    if any((c < " " and c not in _ALLOWED_CONTROLS) or "\x7f" <= c < "\xa0" for c in text):
         raise Unreadable("document_not_text", "holds control characters: it is not a text file.")
     return text
 
@@ -75,25 +79,60 @@ def bounded(text: str) -> str:
 
 def pdf_text(content: bytes) -> str:
     """The text of all pages, then the form fields as `name: value` lines. Raises Unreadable, or what pypdf raises."""
-    from pypdf import PdfReader  # only a folder with a PDF in it needs pypdf
-
     if b"%PDF-" not in content[:1024]:
         raise Unreadable("document_malformed", "is not a PDF.")
-    reader = PdfReader(BytesIO(content))
-    if reader.is_encrypted:
-        raise Unreadable("document_encrypted", "is encrypted. Save a copy without a password and add that.")
-    if len(reader.pages) > MAX_PAGES:
+    document = _opened(content)
+    if not document.pages:
+        raise Unreadable("document_malformed", "has no pages.")
+    if len(document.pages) > MAX_PAGES:
         raise Unreadable("document_too_large", f"has more than {MAX_PAGES} pages. Split it.")
-    text = ""
-    for page in reader.pages:
-        text = bounded(f"{text}\n\n{page.extract_text()}")
-    fields = reader.get_form_text_fields() or {}
-    lines = [f"{name}: {value}" for name, value in fields.items() if value]
-    text = bounded("\n".join([text, *lines])).strip()
+    losses = _Losses()
+    logging.getLogger("pypdf").addHandler(losses)
+    try:
+        text = ""
+        for page in document.pages:
+            text = bounded(f"{text}\n\n{page.extract_text()}")
+        fields = document.get_form_text_fields() or {}
+    finally:
+        logging.getLogger("pypdf").removeHandler(losses)
+    if losses.seen:
+        raise Unreadable("document_malformed", "is damaged: a part of its text is lost. Save it again and add that.")
+    text = bounded("\n".join([text, *(f"{name}: {value}" for name, value in fields.items() if value)])).strip()
     if not text:
         # An empty answer would read as "this document says nothing".
         raise Unreadable("document_not_text", "has no text in it, probably a scan. Add a version with text.")
     return text
+
+
+def _opened(content: bytes) -> "PdfReader":
+    from pypdf import PdfReader  # only a folder with a PDF in it needs pypdf
+
+    try:
+        document = PdfReader(BytesIO(content))
+        sealed = document.is_encrypted
+    except Exception as error:
+        # An empty password is tried at once. Ciphers that need another library, and other key handlers, end here.
+        if b"/Encrypt" not in content:
+            raise
+        raise _encrypted() from error
+    if sealed:
+        raise _encrypted()
+    return document
+
+
+def _encrypted() -> Unreadable:
+    return Unreadable("document_encrypted", "is encrypted. Save a copy without a password and add that.")
+
+
+class _Losses(logging.Handler):
+    """Notices when pypdf gives up a stream or a form and goes on without it: it says so to its log only."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.seen = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen = self.seen or record.name in ("pypdf.filters", "pypdf._page")
 
 
 def mail_text(content: bytes) -> str:
@@ -156,7 +195,9 @@ class _TagStripper(HTMLParser):
     """Keeps what a reader sees. Runs nothing, loads nothing."""
 
     _HIDDEN: Final = frozenset({"script", "style", "head", "title", "template", "noscript"})
-    _INLINE: Final = frozenset({"a", "abbr", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "u"})
+    _INLINE: Final = frozenset(
+        {"a", "abbr", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "u"}
+    )
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -216,7 +257,7 @@ def _limit_this_process() -> None:
             (resource.RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES),
         )
         for kind, soft, hard in limits:
-            with suppress(ValueError, OSError):  # a lower limit is in force already, or the system has none of this kind
+            with suppress(ValueError, OSError):  # a lower limit is in force, or the system has none of this kind
                 resource.setrlimit(kind, (soft, hard))
 
 
