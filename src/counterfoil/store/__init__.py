@@ -1,0 +1,1 @@
+"""Where facts are kept. The only package that knows SQL."""

@@ -1,0 +1,273 @@
+"""What a database offers the engine: verbs are applied in batches, one commit each, and read back as records."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.installation import (
+    IncidentRecord,
+    InstallationRecord,
+    SuspensionRecord,
+    WorkerRecord,
+)
+from counterfoil.model.journal import Entry
+from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.review import ReviewRecord
+from counterfoil.model.run import RunRecord
+
+if TYPE_CHECKING:
+    from counterfoil.store.transaction import Transaction
+
+T = TypeVar("T")
+
+Part = str | int
+"""One part of a key, or one value of an index."""
+
+
+class StorageError(Refused):
+    """The database did not do it: `disk_full`, `database_busy` or `storage_failed`. Nothing of the batch is answered.
+
+    After `storage_failed` the fate of the batch is open, as after a crash: read before you act.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Rows that a verb needs. `index` is "key" (then `values` are the parts of one key), a declared column, or "all"."""
+
+    table: type[Any]
+    index: str
+    values: tuple[Part, ...]
+
+    @staticmethod
+    def key(table: type[Any], *key: Part) -> "Read":
+        """The row with this primary key, present or not."""
+        return Read(table, "key", key)
+
+    @staticmethod
+    def by(table: type[Any], index: str, *values: Part) -> "Read":
+        """All rows whose column `index` holds one of `values`."""
+        return Read(table, index, values)
+
+    @staticmethod
+    def all(table: type[Any]) -> "Read":
+        """The whole table. Only for small ones: people, suspensions, workers."""
+        return Read(table, "all", ())
+
+
+class Verb(Protocol):
+    """A pure decision between reads and writes.
+
+    `boundary` names the commit that carries it. `sends` is True when it marks an operation in flight or forbids
+    sending: then the outside marker must follow the commit before anything else happens.
+    """
+
+    @property
+    def boundary(self) -> str: ...
+
+    @property
+    def sends(self) -> bool: ...
+
+    def reads(self) -> Sequence[Read]:
+        """Everything that `decide` will look at."""
+        ...
+
+    def decide(self, tx: "Transaction") -> Any:
+        """Look, decide, put. Raises CounterfoilError to refuse: then nothing that it wrote is kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one verb. `error` is its refusal; then `value` is None."""
+
+    value: Any = None
+    error: CounterfoilError | None = None
+
+    def unwrap(self) -> Any:
+        """The value, or the refusal raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the outside marker must hold. `rolling` is the digest over all batches up to `in_flight_batch`."""
+
+    installation_id: str
+    incarnation: int
+    in_flight_batch: int
+    batches: int
+    rolling: bytes
+
+
+def _nothing(boundaries: list[str]) -> None:
+    del boundaries
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Called in the writer's thread around COMMIT with the boundaries of the verbs that wrote something."""
+
+    before_commit: Callable[[list[str]], None] = _nothing
+    after_commit: Callable[[list[str]], None] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A part of a list, newest first. `next_cursor` is given back as `before`; None at the end."""
+
+    items: list[T]
+    next_cursor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident or worker."""
+
+    kind: str
+    id: str
+    number: int | None
+    run_id: str | None
+    matched: str
+
+
+class Lists(Protocol):
+    """The lists that the command line and the console show. Newest first, `limit` rows from `before` downwards."""
+
+    def runs(
+        self,
+        *,
+        state: str | None = None,
+        workflow: str | None = None,
+        reason: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Page[RunRecord]:
+        """Runs by number."""
+        ...
+
+    def operations(
+        self, *, status: str | None = None, receiver: str | None = None, before: int | None = None, limit: int = 50
+    ) -> Page[OperationRecord]:
+        """Operations by number."""
+        ...
+
+    def reviews(self, *, state: str | None = None, before: int | None = None, limit: int = 50) -> Page[ReviewRecord]:
+        """Reviews by number."""
+        ...
+
+    def incidents(self, *, open_only: bool = False, before: int | None = None, limit: int = 50) -> Page[IncidentRecord]:
+        """Incidents by number."""
+        ...
+
+    def signals(self, *, run_id: str | None = None, before: int | None = None, limit: int = 50) -> Page[SignalRecord]:
+        """Signals by arrival; the cursor counts arrivals."""
+        ...
+
+    def people(self) -> list[PersonRecord]:
+        """Everybody, by name, the revoked too."""
+        ...
+
+    def suspensions(self) -> list[SuspensionRecord]:
+        """The newest suspension of each scope, the lifted too."""
+        ...
+
+    def workers(self) -> list[WorkerRecord]:
+        """All workers, the newest first."""
+        ...
+
+    def find(self, text: str, *, limit: int = 20) -> list[Found]:
+        """What `text` may mean: the start of an id, a number, a business key, a reference or a request id."""
+        ...
+
+
+class Reader(Protocol):
+    """One consistent snapshot."""
+
+    @property
+    def installation(self) -> InstallationRecord | None:
+        """The one installation; None in a database where none was put yet."""
+        ...
+
+    @property
+    def lists(self) -> Lists:
+        """The lists people look at."""
+        ...
+
+    def get(self, table: type[T], *key: Part) -> T | None:
+        """The row with this primary key."""
+        ...
+
+    def find(self, table: type[T], index: str, *values: Part) -> list[T]:
+        """The rows whose declared column holds one of the values, in the table's order."""
+        ...
+
+    def rows(self, table: type[T]) -> Iterator[T]:
+        """Every row of a table, in the table's order."""
+        ...
+
+    def entries(self, run_id: str, *, after: int = -1, limit: int | None = None) -> list[Entry]:
+        """A chain's entries with a sequence above `after`, in order."""
+        ...
+
+    def journal(self) -> Iterator[tuple[int, Entry]]:
+        """Every entry of every chain with its ordinal, in the order of their commits."""
+        ...
+
+    def chains(self) -> Iterator[tuple[str, int, bytes]]:
+        """(run_id, sequence, head) as the tables hold it, for the runs and for the installation's own chain."""
+        ...
+
+    def claimable(self, now: int, limit: int) -> list[str]:
+        """Ids of runs whose `due_at` has come and that no living lease holds, the longest due first. By index only."""
+        ...
+
+    def next_due(self) -> int | None:
+        """The earliest `due_at` of all runs, in microseconds."""
+        ...
+
+    def unresolved(self) -> list[OperationRecord]:
+        """Operations in flight or unknown, by number."""
+        ...
+
+    def open_reviews(self) -> list[ReviewRecord]:
+        """Reviews that wait for an answer, the earliest deadline first."""
+        ...
+
+    def rolling_at(self, batch: int) -> bytes | None:
+        """The rolling digest at a commit that sent, or None when this database knows no such commit."""
+        ...
+
+
+class Database(Protocol):
+    """One ledger's storage. `apply` is called by one thread at a time; readers may be used from any."""
+
+    def apply(self, verbs: Sequence[Verb]) -> list[Outcome]:
+        """All verbs in one transaction, each seeing the rows of those before it. Durable when it returns.
+
+        A refusal is its verb's own outcome. Raises StorageError when the database failed, and whatever a verb raised
+        that is no refusal (a defect): then nothing of the batch was applied. Without a write there is no commit.
+        """
+        ...
+
+    def marked(self) -> Mark:
+        """What the outside marker must hold after the newest commit that sent or forbade sending."""
+        ...
+
+    def reader(self) -> AbstractContextManager[Reader]:
+        """A snapshot on a connection of its own, released at the end of the block."""
+        ...
+
+    def data_version(self) -> int:
+        """A number that changes when another process or connection committed."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections. A second call does nothing."""
+        ...

@@ -1,0 +1,93 @@
+-- Lists for people: newest first, from the number :before downwards (NULL: from the top).
+
+-- name: list_runs
+-- runs of every state, optionally of one workflow or one park reason
+SELECT * FROM runs
+WHERE (:before IS NULL OR number < :before)
+  AND (:workflow IS NULL OR workflow = :workflow)
+  AND (:reason IS NULL OR reason = :reason)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_runs_in_state
+-- runs of one state, found by the index on it
+SELECT * FROM runs
+WHERE state = :state AND number < coalesce(:before, 9223372036854775807)
+  AND (:workflow IS NULL OR workflow = :workflow)
+  AND (:reason IS NULL OR reason = :reason)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_operations
+-- operations of every status, optionally of one receiver
+SELECT * FROM operations
+WHERE (:before IS NULL OR number < :before)
+  AND (:receiver IS NULL OR receiver = :receiver)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_operations_with_status
+-- operations of one status, found by the index on it
+SELECT * FROM operations
+WHERE status = :status AND number < coalesce(:before, 9223372036854775807)
+  AND (:receiver IS NULL OR receiver = :receiver)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_reviews
+-- reviews of every state
+SELECT * FROM reviews
+WHERE (:before IS NULL OR number < :before)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_reviews_in_state
+-- reviews of one state, found by the index on it
+SELECT * FROM reviews
+WHERE state = :state AND number < coalesce(:before, 9223372036854775807)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_incidents
+-- incidents, open and closed
+SELECT * FROM incidents
+WHERE (:before IS NULL OR number < :before)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_open_incidents
+-- incidents that freeze a business key now
+SELECT * FROM incidents
+WHERE closed_at IS NULL AND (:before IS NULL OR number < :before)
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_signals
+-- signals in the order in which they came; the first column is the cursor
+SELECT rowid, signals.* FROM signals
+WHERE (:before IS NULL OR rowid < :before) AND (:run_id IS NULL OR run_id = :run_id)
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: list_people
+-- everybody, the revoked too
+SELECT * FROM people ORDER BY name;
+
+-- name: list_suspensions
+-- the newest suspension of each scope, the lifted too
+SELECT * FROM suspensions ORDER BY at DESC, scope;
+
+-- name: list_workers
+-- all workers, the newest first
+SELECT * FROM workers ORDER BY started_at DESC, worker_id;
+
+-- name: find
+-- what a text may mean: the start of an id (:text to :text_end), a number, or something that stands in a record
+SELECT 'run', run_id, number, run_id, 'id' FROM runs WHERE run_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'operation', operation_id, number, run_id, 'id' FROM operations WHERE operation_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'attempt', attempt_id, NULL, run_id, 'id' FROM attempts WHERE attempt_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'receipt', receipt_id, NULL, run_id, 'id' FROM receipts WHERE receipt_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'proposal', proposal_id, NULL, run_id, 'id' FROM proposals WHERE proposal_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'review', review_id, number, run_id, 'id' FROM reviews WHERE review_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'incident', incident_id, number, run_id, 'id' FROM incidents WHERE incident_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'worker', worker_id, NULL, NULL, 'id' FROM workers WHERE worker_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'run', run_id, number, run_id, 'number' FROM runs WHERE number = :run_number
+UNION ALL SELECT 'operation', operation_id, number, run_id, 'number' FROM operations WHERE number = :operation_number
+UNION ALL SELECT 'review', review_id, number, run_id, 'number' FROM reviews WHERE number = :review_number
+UNION ALL SELECT 'incident', incident_id, number, run_id, 'number' FROM incidents WHERE number = :incident_number
+UNION ALL SELECT 'run', run_id, number, run_id, 'request id' FROM runs WHERE request_id = :whole
+UNION ALL SELECT 'operation', operation_id, number, run_id, 'business key' FROM operations WHERE business_key = :whole
+UNION ALL SELECT 'operation', receipts.operation_id, operations.number, receipts.run_id, 'reference'
+    FROM receipts JOIN operations USING (operation_id) WHERE reference = :whole
+LIMIT :limit;

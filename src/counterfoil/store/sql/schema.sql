@@ -1,0 +1,375 @@
+-- The truth about the SQLite schema. A table is one record of counterfoil.model, a column one field of it.
+-- The migrations beside this file must reach exactly this (tests/migration). Times are microseconds since 1970 UTC.
+
+CREATE TABLE installation (
+    installation_id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    single_person INTEGER NOT NULL CHECK (single_person IN (0, 1)),
+    marker_accepted INTEGER NOT NULL CHECK (marker_accepted IN (0, 1)),
+    incarnation INTEGER NOT NULL,
+    restore_state TEXT CHECK (restore_state IN ('open', 'finished')),
+    restore_reason TEXT,
+    restore_at INTEGER,
+    batches INTEGER NOT NULL,
+    rolling BLOB NOT NULL,
+    in_flight_batch INTEGER NOT NULL,
+    clock_us INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+-- One database is one installation.
+CREATE UNIQUE INDEX installation_one ON installation ((1));
+
+-- The newest entry of every chain that is no run's: facts that belong to no run.
+CREATE TABLE chains (
+    run_id TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    head BLOB NOT NULL
+) STRICT;
+
+-- The rolling digest at each commit that sent or forbade sending: what the outside marker is compared with.
+CREATE TABLE marks (
+    batch INTEGER PRIMARY KEY,
+    rolling BLOB NOT NULL
+) STRICT;
+
+-- The numbers that people see.
+CREATE TABLE counters (
+    what TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT;
+
+-- `ordinal` is the order of all entries of all chains, without gaps.
+CREATE TABLE entries (
+    ordinal INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    position TEXT,
+    name TEXT,
+    body TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    UNIQUE (run_id, sequence)
+) STRICT;
+
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    workflow TEXT NOT NULL,
+    workflow_version INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    request_id TEXT NOT NULL,
+    input_digest TEXT NOT NULL,
+    input TEXT NOT NULL,
+    state TEXT NOT NULL
+        CHECK (state IN ('pending', 'running', 'waiting', 'parked', 'completed', 'failed', 'cancelled')),
+    reason TEXT,
+    sentence TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    owner_then TEXT,
+    deadline_at INTEGER,
+    due_at INTEGER,
+    heading TEXT,
+    result TEXT,
+    failure TEXT,
+    parent_run_id TEXT,
+    parent_position TEXT,
+    budget TEXT NOT NULL,
+    failed_tries INTEGER NOT NULL,
+    spent_micros INTEGER NOT NULL,
+    reserved_micros INTEGER NOT NULL,
+    waited_us INTEGER NOT NULL,
+    crashes INTEGER NOT NULL,
+    cancel_asked INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    started_at INTEGER,
+    updated_at INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    worker_id TEXT,
+    lease_until INTEGER,
+    executing INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    UNIQUE (workflow, request_id),
+    -- No owner, no wait: a parked run names its reason, its owner and its deadline.
+    CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
+        'outcome_unknown', 'receiver_mismatch', 'possible_repeat', 'business_key_conflict', 'duplicate_found',
+        'interrupted_tool', 'review_expired', 'review_rejected', 'budget_attempts', 'budget_elapsed', 'budget_spend',
+        'code_changed', 'no_worker', 'no_progress', 'expired', 'poisoned', 'restored', 'writes_suspended',
+        'clock_jump', 'inconsistent', 'order_overtaken', 'step_failed')))
+) STRICT;
+
+CREATE INDEX runs_due_at ON runs (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_state ON runs (state, number);
+CREATE INDEX runs_request_id ON runs (request_id);
+CREATE INDEX runs_parent_run_id ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX runs_worker_id ON runs (worker_id) WHERE worker_id IS NOT NULL;
+
+CREATE TABLE operations (
+    operation_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    version INTEGER NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs,
+    generation INTEGER NOT NULL,
+    position TEXT NOT NULL,
+    name TEXT NOT NULL,
+    occurrence INTEGER NOT NULL,
+    receiver TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    action TEXT NOT NULL,
+    api_version TEXT NOT NULL,
+    business_key TEXT,
+    key_number INTEGER NOT NULL CHECK (key_number BETWEEN 0 AND 255),
+    proposal_version INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    payload_digest TEXT NOT NULL,
+    contract_digest TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('prepared', 'in_flight', 'succeeded', 'failed', 'unknown')),
+    reason TEXT,
+    reused_from TEXT,
+    sent INTEGER NOT NULL CHECK (sent IN (0, 1)),
+    first_sent_at INTEGER,
+    attempts INTEGER NOT NULL,
+    key_state TEXT CHECK (key_state IN ('poisoned', 'mismatched')),
+    in_progress_until INTEGER,
+    withdrawn TEXT,
+    resolution TEXT,
+    resolved_at INTEGER,
+    receipt_id TEXT,
+    owner TEXT NOT NULL,
+    case_letter TEXT,
+    case_sentence TEXT,
+    next_at INTEGER,
+    incident_id TEXT,
+    incarnation INTEGER NOT NULL,
+    prepared_at INTEGER NOT NULL,
+    closed_at INTEGER
+) STRICT;
+
+CREATE INDEX operations_run_id ON operations (run_id);
+CREATE INDEX operations_status ON operations (status, number);
+CREATE INDEX operations_business_key ON operations (business_key) WHERE business_key IS NOT NULL;
+CREATE INDEX operations_next_at ON operations (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE attempts (
+    attempt_id TEXT PRIMARY KEY,
+    operation_id TEXT NOT NULL REFERENCES operations,
+    run_id TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    worker_id TEXT NOT NULL,
+    host TEXT NOT NULL,
+    boot_id TEXT NOT NULL,
+    fence INTEGER NOT NULL,
+    key_number INTEGER NOT NULL,
+    idempotency_key TEXT,
+    scope TEXT NOT NULL,
+    request_digest TEXT,
+    review_id TEXT,
+    started_at INTEGER NOT NULL,
+    deadline_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    sender_gone_at INTEGER,
+    sent INTEGER NOT NULL CHECK (sent IN (0, 1)),
+    reached TEXT NOT NULL CHECK (reached IN ('nothing', 'connected', 'request', 'headers', 'body')),
+    answer_status INTEGER,
+    answer_class TEXT,
+    answer_at INTEGER,
+    exchange TEXT,
+    late INTEGER NOT NULL,
+    closed INTEGER NOT NULL CHECK (closed IN (0, 1)),
+    UNIQUE (operation_id, n)
+) STRICT;
+
+CREATE INDEX attempts_run_id ON attempts (run_id);
+CREATE INDEX attempts_open ON attempts (worker_id) WHERE ended_at IS NULL;
+
+CREATE TABLE receipts (
+    receipt_id TEXT PRIMARY KEY,
+    operation_id TEXT NOT NULL REFERENCES operations,
+    run_id TEXT NOT NULL,
+    attempt_id TEXT,
+    how TEXT NOT NULL CHECK (how IN ('reply', 'lookup', 'webhook', 'statement', 'person')),
+    reference TEXT NOT NULL,
+    body TEXT NOT NULL,
+    body_digest TEXT NOT NULL,
+    proves TEXT NOT NULL CHECK (proves IN ('first_result', 'current_state', 'existence')),
+    received_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX receipts_operation_id ON receipts (operation_id);
+CREATE INDEX receipts_run_id ON receipts (run_id);
+CREATE INDEX receipts_reference ON receipts (reference);
+
+CREATE TABLE lookups (
+    lookup_id TEXT PRIMARY KEY,
+    operation_id TEXT NOT NULL REFERENCES operations,
+    run_id TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    asked_at INTEGER NOT NULL,
+    result TEXT NOT NULL CHECK (result IN ('match', 'mismatch', 'several', 'absent', 'unreachable')),
+    complete INTEGER NOT NULL CHECK (complete IN (0, 1)),
+    found TEXT NOT NULL,
+    attempts INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX lookups_operation_id ON lookups (operation_id);
+CREATE INDEX lookups_run_id ON lookups (run_id);
+
+CREATE TABLE proposals (
+    proposal_id TEXT PRIMARY KEY,
+    operation_id TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs,
+    version INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    payload_digest TEXT NOT NULL,
+    sources TEXT NOT NULL,
+    position TEXT NOT NULL,
+    made_at INTEGER NOT NULL,
+    UNIQUE (operation_id, version)
+) STRICT;
+
+CREATE INDEX proposals_run_id ON proposals (run_id);
+
+CREATE TABLE reviews (
+    review_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    operation_id TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs,
+    proposal_version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('first', 'renewal')),
+    state TEXT NOT NULL CHECK (state IN ('open', 'approved', 'rejected', 'expired', 'superseded')),
+    role TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    owner_then TEXT,
+    scope TEXT NOT NULL,
+    opened_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    reviewer TEXT,
+    decided_at INTEGER,
+    comment TEXT,
+    ask_revision INTEGER NOT NULL CHECK (ask_revision IN (0, 1)),
+    used_by TEXT,
+    void TEXT,
+    incarnation INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX reviews_operation_id ON reviews (operation_id);
+CREATE INDEX reviews_run_id ON reviews (run_id);
+CREATE INDEX reviews_state ON reviews (state, number);
+CREATE INDEX reviews_open ON reviews (expires_at) WHERE state = 'open';
+
+CREATE TABLE answers (
+    answer_id TEXT PRIMARY KEY,
+    review_id TEXT NOT NULL REFERENCES reviews,
+    run_id TEXT NOT NULL,
+    person TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('approve', 'reject')),
+    digest TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    ask_revision INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    matched TEXT NOT NULL CHECK (matched IN ('now', 'earlier', 'other_digest', 'closed', 'expired'))
+) STRICT;
+
+CREATE INDEX answers_review_id ON answers (review_id);
+CREATE INDEX answers_run_id ON answers (run_id);
+
+CREATE TABLE people (
+    name TEXT PRIMARY KEY,
+    roles TEXT NOT NULL,
+    secret_hash TEXT NOT NULL,
+    stand_in_for TEXT,
+    added_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE suspensions (
+    scope TEXT PRIMARY KEY,
+    reason TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    lifted_at INTEGER,
+    lifted_by TEXT
+) STRICT;
+
+CREATE TABLE incidents (
+    incident_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    operation_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    business_key TEXT,
+    what TEXT NOT NULL,
+    evidence TEXT NOT NULL,
+    opened_at INTEGER NOT NULL,
+    closed_at INTEGER,
+    closed_by TEXT,
+    reason TEXT
+) STRICT;
+
+CREATE INDEX incidents_operation_id ON incidents (operation_id);
+CREATE INDEX incidents_run_id ON incidents (run_id);
+CREATE INDEX incidents_business_key ON incidents (business_key) WHERE business_key IS NOT NULL;
+CREATE INDEX incidents_open ON incidents (number) WHERE closed_at IS NULL;
+
+CREATE TABLE workers (
+    worker_id TEXT PRIMARY KEY,
+    host TEXT NOT NULL,
+    boot_id TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    versions TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    draining INTEGER NOT NULL,
+    stopped_at INTEGER
+) STRICT;
+
+-- One holder for each occurrence of an intention, whatever the code above thinks.
+CREATE TABLE business_keys (
+    business_key TEXT NOT NULL,
+    operation_id TEXT NOT NULL,
+    payload_digest TEXT NOT NULL,
+    occurrence INTEGER NOT NULL,
+    held_until INTEGER,
+    PRIMARY KEY (business_key, occurrence)
+) STRICT;
+
+CREATE INDEX business_keys_operation_id ON business_keys (operation_id);
+
+CREATE TABLE contracts (
+    digest TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE messages (
+    run_id TEXT NOT NULL REFERENCES runs,
+    sequence INTEGER NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('user', 'agent')),
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (run_id, sequence)
+) STRICT;
+
+CREATE TABLE documents (
+    run_id TEXT NOT NULL REFERENCES runs,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    body TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (run_id, name, version)
+) STRICT;
+
+CREATE TABLE signals (
+    run_id TEXT NOT NULL,
+    signal_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    payload_digest TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    taken_by TEXT,
+    PRIMARY KEY (run_id, signal_id)
+) STRICT;
+
+CREATE INDEX signals_at ON signals (at);

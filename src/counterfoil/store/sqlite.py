@@ -1,0 +1,223 @@
+"""The embedded database: one SQLite file with a write-ahead log, one writer, flushed at every commit."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+import apsw
+
+from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.journal import GENESIS
+from counterfoil.store.batch import Batch
+from counterfoil.store.port import Hooks, Mark, Outcome, StorageError, Verb
+from counterfoil.store.queries import sql
+from counterfoil.store.sqlite_file import check_location, open_reader, open_writer, storage_error
+from counterfoil.store.sqlite_reader import SqliteReader
+from counterfoil.store.sqlite_rows import load, store
+from counterfoil.store.transaction import Transaction
+
+CHECKPOINT_PAGES = 4000  # of 4 KiB: the write-ahead log stays about this long
+
+
+class Clock(Protocol):
+    """Where time comes from. Microseconds since 1970 UTC."""
+
+    def now_us(self) -> int:
+        """One reading."""
+        ...
+
+
+class SqliteDatabase:
+    """A database of ours in one file.
+
+    `create` makes it where there is none. `vfs` names another file layer. Raises Refused (not_ours, newer_schema,
+    no_database) or StorageError. `apply` is for one thread at a time; everything else may be called from any.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        clock: Clock,
+        *,
+        create: bool = False,
+        hooks: Hooks | None = None,
+        vfs: str | None = None,
+        busy_seconds: float = 10.0,
+    ) -> None:
+        self.path = Path(path)
+        self._clock = clock
+        self._hooks = hooks or Hooks()
+        self._vfs = vfs
+        self._busy_seconds = busy_seconds
+        self._lock = Lock()
+        self._idle: list[apsw.Connection] = []
+        self._log_pages = 0
+        self._reopened = 0
+        self._version = 0
+        self._closed = False
+        check_location(self.path, create=create)
+        self._writer: apsw.Connection | None = self._open(create=create)
+
+    # ------------------------------------------------------------------ writing
+
+    def apply(self, verbs: Sequence[Verb]) -> list[Outcome]:
+        """All verbs in one transaction. See `port.Database`."""
+        with self._lock:
+            connection = self._connected()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                reads = [list(verb.reads()) for verb in verbs]
+                batch = load(connection, (read for named in reads for read in named), self._clock.now_us())
+                outcomes, wrote = _decide(verbs, reads, batch)
+                if not batch.wrote:
+                    connection.execute("ROLLBACK")
+                    return outcomes
+                boundaries = [verb.boundary for verb in wrote]
+                store(connection, batch, sends=any(verb.sends for verb in wrote))
+                self._hooks.before_commit(boundaries)
+                connection.execute("COMMIT")
+            except apsw.Error as problem:
+                self._give_up(connection, problem)
+                raise storage_error(problem, self._busy_seconds) from problem
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._hooks.after_commit(boundaries)
+            self._checkpoint(connection)
+            return outcomes
+
+    def marked(self) -> Mark:
+        """What the outside marker must hold. Raises Refused(not_found) without an installation."""
+        with self._lock:
+            found = self._connected().execute(sql("newest_mark")).fetchone()
+        if found is None:
+            raise Refused("not_found", what="installation", id=str(self.path))
+        installation_id, incarnation, batch, rolling = found
+        return Mark(installation_id, incarnation, batch, batch, rolling or GENESIS)
+
+    def _give_up(self, connection: apsw.Connection, problem: apsw.Error) -> None:
+        """Leave the transaction. After anything but a lock, a full disk or a refused row the connection is not trusted:
+
+        a flush that failed once may succeed the next time without having written what failed.
+        """
+        self._roll_back(connection)
+        if not isinstance(problem, (apsw.BusyError, apsw.FullError, apsw.ConstraintError)):
+            self._drop_writer(connection)
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            try:
+                connection.execute("ROLLBACK")
+            except apsw.Error:
+                self._drop_writer(connection)
+
+    def _drop_writer(self, connection: apsw.Connection) -> None:
+        self._writer = None
+        self._reopened += 1
+        with suppress(apsw.Error):
+            connection.close(True)
+
+    def _checkpoint(self, connection: apsw.Connection) -> None:
+        """Move the log into the file when it is long. What is committed stays durable even if this fails."""
+        if self._log_pages < CHECKPOINT_PAGES:
+            return
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.BusyError:
+            return  # another process does it now
+        except apsw.Error:
+            self._drop_writer(connection)
+
+    # ------------------------------------------------------------------ reading
+
+    @contextmanager
+    def reader(self) -> Iterator[SqliteReader]:
+        """A snapshot, from the first look in the block on. Raises StorageError when the file cannot be read."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = None
+        try:
+            if connection is None:
+                self._check_open()
+                connection = open_reader(self.path, vfs=self._vfs, busy_seconds=self._busy_seconds)
+            connection.execute("BEGIN")
+            yield SqliteReader(connection)
+            connection.execute("ROLLBACK")
+        except BaseException as problem:
+            if connection is not None:
+                with suppress(apsw.Error):
+                    connection.close(True)
+            if isinstance(problem, apsw.Error):
+                raise storage_error(problem, self._busy_seconds) from problem
+            raise
+        self._idle.append(connection)
+        if self._closed:
+            self._close_idle()
+
+    def data_version(self) -> int:
+        """Changes when another process or connection committed. Never waits for a batch."""
+        if self._lock.acquire(blocking=False):
+            try:
+                own = int(self._connected().pragma("data_version"))
+                self._version = self._reopened << 32 | own
+            except apsw.Error as problem:
+                raise storage_error(problem, self._busy_seconds) from problem
+            finally:
+                self._lock.release()
+        return self._version
+
+    # ------------------------------------------------------------------ connections
+
+    def close(self) -> None:
+        """Close all connections. A second call does nothing."""
+        with self._lock:
+            self._closed = True
+            self._close_idle()
+            if self._writer is not None:
+                with suppress(apsw.Error):
+                    self._writer.close()
+                self._writer = None
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(apsw.Error):
+                self._idle.pop().close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageError("storage_failed", problem=f"{self.path} was closed here")
+
+    def _connected(self) -> apsw.Connection:
+        self._check_open()
+        if self._writer is None:
+            self._writer = self._open(create=False)
+        return self._writer
+
+    def _open(self, *, create: bool) -> apsw.Connection:
+        connection = open_writer(self.path, create=create, vfs=self._vfs, busy_seconds=self._busy_seconds)
+        connection.set_wal_hook(self._grown)
+        return connection
+
+    def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        del connection, name
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+
+def _decide(verbs: Sequence[Verb], reads: Sequence[Sequence[object]], batch: Batch) -> tuple[list[Outcome], list[Verb]]:
+    outcomes: list[Outcome] = []
+    wrote: list[Verb] = []
+    for verb, named in zip(verbs, reads, strict=True):
+        tx = Transaction(batch, named)  # pyright: ignore[reportArgumentType]
+        try:
+            value = verb.decide(tx)
+            if tx.finish():
+                wrote.append(verb)
+        except CounterfoilError as refusal:
+            outcomes.append(Outcome(error=refusal))
+        else:
+            outcomes.append(Outcome(value))
+    return outcomes, wrote

@@ -1,0 +1,151 @@
+"""Reading a SQLite database: one snapshot on a connection of its own."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+import apsw
+
+from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
+from counterfoil.model.journal import Entry
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.review import ReviewRecord
+from counterfoil.model.run import RunRecord
+from counterfoil.store.finding import numbers_in
+from counterfoil.store.port import Found, Page, Part
+from counterfoil.store.queries import sql
+from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
+from counterfoil.store.tables import BY_RECORD, ENTRIES
+
+T = TypeVar("T")
+
+
+class SqliteLists:
+    """The lists that people look at."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def runs(
+        self,
+        *,
+        state: str | None = None,
+        workflow: str | None = None,
+        reason: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Page[RunRecord]:
+        """Runs by number, newest first."""
+        wanted = {"state": state, "workflow": workflow, "reason": reason}
+        return self._page(RunRecord, "list_runs_in_state" if state else "list_runs", wanted, before, limit)
+
+    def operations(
+        self, *, status: str | None = None, receiver: str | None = None, before: int | None = None, limit: int = 50
+    ) -> Page[OperationRecord]:
+        """Operations by number, newest first."""
+        name = "list_operations_with_status" if status else "list_operations"
+        return self._page(OperationRecord, name, {"status": status, "receiver": receiver}, before, limit)
+
+    def reviews(self, *, state: str | None = None, before: int | None = None, limit: int = 50) -> Page[ReviewRecord]:
+        """Reviews by number, newest first."""
+        name = "list_reviews_in_state" if state else "list_reviews"
+        return self._page(ReviewRecord, name, {"state": state}, before, limit)
+
+    def incidents(self, *, open_only: bool = False, before: int | None = None, limit: int = 50) -> Page[IncidentRecord]:
+        """Incidents by number, newest first."""
+        return self._page(IncidentRecord, "list_open_incidents" if open_only else "list_incidents", {}, before, limit)
+
+    def signals(self, *, run_id: str | None = None, before: int | None = None, limit: int = 50) -> Page[SignalRecord]:
+        """Signals by arrival, newest first."""
+        asked = {"run_id": run_id, "before": before, "limit": limit + 1}
+        found = list(self._connection.execute(sql("list_signals"), asked))
+        items = [SignalRecord(*values[1:]) for values in found[:limit]]
+        return Page(items, found[limit - 1][0] if len(found) > limit else None)
+
+    def people(self) -> list[PersonRecord]:
+        """Everybody, by name."""
+        return self._all(PersonRecord, "list_people")
+
+    def suspensions(self) -> list[SuspensionRecord]:
+        """The newest suspension of each scope."""
+        return self._all(SuspensionRecord, "list_suspensions")
+
+    def workers(self) -> list[WorkerRecord]:
+        """All workers, the newest first."""
+        return self._all(WorkerRecord, "list_workers")
+
+    def find(self, text: str, *, limit: int = 20) -> list[Found]:
+        """What `text` may mean."""
+        asked = {"text": text, "text_end": text + "~", "whole": text, "limit": limit, **numbers_in(text)}
+        if not text:
+            return []
+        return [Found(*values) for values in self._connection.execute(sql("find"), asked)]
+
+    def _all(self, record: type[T], name: str) -> list[T]:
+        return list(map(BY_RECORD[record].row, self._connection.execute(sql(name))))
+
+    def _page(self, record: type[T], name: str, wanted: dict[str, Any], before: int | None, limit: int) -> Page[T]:
+        asked = {**wanted, "before": before, "limit": limit + 1}
+        rows = list(map(BY_RECORD[record].row, self._connection.execute(sql(name), asked)))
+        items = cast("list[T]", rows[:limit])
+        return Page(items, rows[limit - 1].number if len(rows) > limit else None)
+
+
+class SqliteReader:
+    """One consistent snapshot. Its iterators are read inside the block that opened it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self.lists = SqliteLists(connection)
+
+    @property
+    def installation(self) -> InstallationRecord | None:
+        """The one installation, if any."""
+        return read_installation(self._connection)
+
+    def get(self, table: type[T], *key: Part) -> T | None:
+        """The row with this primary key."""
+        return next(iter(rows_by_key(self._connection, BY_RECORD[table], [key])), None)
+
+    def find(self, table: type[T], index: str, *values: Part) -> list[T]:
+        """The rows whose declared column holds one of the values."""
+        return list(rows_by_index(self._connection, BY_RECORD[table], index, values))
+
+    def rows(self, table: type[T]) -> Iterator[T]:
+        """Every row of a table."""
+        return iter(rows_by_index(self._connection, BY_RECORD[table], "all", ()))
+
+    def entries(self, run_id: str, *, after: int = -1, limit: int | None = None) -> list[Entry]:
+        """A chain's entries above a sequence."""
+        asked = {"run_id": run_id, "after": after, "limit": -1 if limit is None else limit}
+        return list(map(ENTRIES.row, self._connection.execute(sql("entries_of"), asked)))
+
+    def journal(self) -> Iterator[tuple[int, Entry]]:
+        """Every entry with its ordinal."""
+        for ordinal, *values in self._connection.execute(sql("journal")):
+            yield ordinal, ENTRIES.row(tuple(values))
+
+    def chains(self) -> Iterator[tuple[str, int, bytes]]:
+        """Where each chain stands, as the tables say."""
+        return iter(cast("Iterator[tuple[str, int, bytes]]", self._connection.execute(sql("all_chains"))))
+
+    def claimable(self, now: int, limit: int) -> list[str]:
+        """Runs to take up, the longest due first."""
+        return [row[0] for row in self._connection.execute(sql("claimable"), {"now": now, "limit": limit})]
+
+    def next_due(self) -> int | None:
+        """When the next run is due."""
+        return self._connection.execute(sql("next_due")).get
+
+    def unresolved(self) -> list[OperationRecord]:
+        """Operations in flight or unknown."""
+        return list(map(BY_RECORD[OperationRecord].row, self._connection.execute(sql("unresolved_operations"))))
+
+    def open_reviews(self) -> list[ReviewRecord]:
+        """Reviews that wait for an answer."""
+        return list(map(BY_RECORD[ReviewRecord].row, self._connection.execute(sql("open_reviews"))))
+
+    def rolling_at(self, batch: int) -> bytes | None:
+        """The rolling digest at a commit that sent."""
+        return self._connection.execute(sql("rolling_at"), {"batch": batch}).get

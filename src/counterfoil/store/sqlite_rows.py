@@ -1,0 +1,154 @@
+"""A batch's rows in and out of SQLite: one query per table and index, one array statement per table and shape."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.model.journal import GENESIS
+from counterfoil.model.run import RunRecord
+from counterfoil.store.batch import Batch
+from counterfoil.store.port import Read
+from counterfoil.store.queries import sql
+from counterfoil.store.statements import (
+    ADVANCE_INSTALLATION,
+    ADVANCE_RUN,
+    LEASE_COLUMNS,
+    LEASE_RUN,
+    STATEMENTS,
+)
+from counterfoil.store.tables import ALL, BY_RECORD, ENTRIES, Key, Table, Values
+
+_RUNS = BY_RECORD[RunRecord]
+_MOVED_PLACES = {name: _RUNS.columns.index(name) for name in ("sequence", "head", "updated_at")}
+_LEASE_PLACES = tuple(_RUNS.columns.index(name) for name in LEASE_COLUMNS)
+_LEASE_SET = frozenset(_LEASE_PLACES)
+
+
+def read_installation(connection: apsw.Connection) -> InstallationRecord | None:
+    """The one row, or None."""
+    values = connection.execute(sql("installation")).fetchone()
+    return None if values is None else InstallationRecord(*values)
+
+
+def load(connection: apsw.Connection, reads: Iterable[Read], clock_us: int) -> Batch:
+    """Everything the verbs of a batch named, read inside its transaction."""
+    installation = read_installation(connection)
+    batch = Batch(
+        now=max(clock_us, installation.clock_us) if installation else clock_us,
+        installation=installation,
+        counters=dict(connection.execute(sql("counters"))),
+        other_chains={run_id: (at, head) for run_id, at, head in connection.execute(sql("other_chains"))},
+    )
+    keys: dict[type[Any], dict[Key, None]] = {}
+    values: dict[tuple[type[Any], str], dict[str | int, None]] = {}
+    for read in reads:
+        if read.index == "key":
+            keys.setdefault(read.table, {})[read.values] = None
+        else:
+            asked = values.setdefault((read.table, read.index), {})
+            asked.update(dict.fromkeys(read.values or ("",)))
+    for record, wanted in keys.items():
+        batch.loaded(record, wanted, rows_by_key(connection, BY_RECORD[record], wanted))
+    for (record, index), wanted in values.items():
+        batch.loaded_by(record, index, wanted, rows_by_index(connection, BY_RECORD[record], index, wanted))
+    return batch
+
+
+def rows_by_key(connection: apsw.Connection, table: Table, keys: Iterable[Key]) -> Iterable[Any]:
+    """The rows with these primary keys, in no order."""
+    asked = [key[0] for key in keys] if len(table.key) == 1 else [list(key) for key in keys]
+    return map(table.row, connection.execute(STATEMENTS[table.name].by_key, (json.dumps(asked),)))
+
+
+def rows_by_index(connection: apsw.Connection, table: Table, index: str, values: Iterable[str | int]) -> Iterable[Any]:
+    """The rows whose column holds one of the values, or all rows, in the table's order."""
+    statements = STATEMENTS[table.name]
+    if index == "all":
+        return map(table.row, connection.execute(statements.all_rows))
+    return map(table.row, connection.execute(statements.by_index[index], (json.dumps(list(values)),)))
+
+
+def store(connection: apsw.Connection, batch: Batch, *, sends: bool) -> None:
+    """Write what the verbs left. The caller holds the transaction and commits."""
+    touched = {record for record, _ in batch.before}
+    for table in ALL:
+        if table is _RUNS:
+            _store_runs(connection, batch)
+        elif table.record in touched:
+            _store_table(connection, table, batch)
+    if batch.entries:
+        connection.executemany(sql("append_entry"), map(ENTRIES.values, batch.entries))
+    if batch.counted:
+        connection.executemany(sql("keep_counter"), batch.counters.items())
+    _store_installation(connection, batch, sends=sends)
+
+
+def _changed(batch: Batch, record: type[Any]) -> list[tuple[Any | None, Any]]:
+    return [(before, batch.rows[record][key]) for (other, key), before in batch.before.items() if other is record]
+
+
+def _store_table(connection: apsw.Connection, table: Table, batch: Batch) -> None:
+    changed = _changed(batch, table.record)
+    statements = STATEMENTS[table.name]
+    new = [table.values(after) for before, after in changed if before is None]
+    old = [table.values(after) + table.key_of(after) for before, after in changed if before is not None]
+    _many(connection, statements.insert, new)
+    _many(connection, statements.update, old)
+
+
+def _store_runs(connection: apsw.Connection, batch: Batch) -> None:
+    """Runs have long rows: one that only got an entry or a lease is written by a small statement."""
+    moved = dict(batch.moved)
+    new: list[Values] = []
+    leased: list[Values] = []
+    full: list[Values] = []
+    for before, after in _changed(batch, RunRecord):
+        values = list(_RUNS.values(after))
+        if after.run_id in moved:
+            sequence, head = moved.pop(after.run_id)
+            values[_MOVED_PLACES["sequence"]] = sequence
+            values[_MOVED_PLACES["head"]] = head
+            values[_MOVED_PLACES["updated_at"]] = batch.now
+        if before is None:
+            new.append(tuple(values))
+            continue
+        differing = {place for place, was in enumerate(_RUNS.values(before)) if was != values[place]}
+        if differing <= _LEASE_SET:
+            leased.append((*(values[place] for place in _LEASE_PLACES), after.run_id))
+        else:
+            full.append((*values, after.run_id))
+    installation = batch.installation.installation_id if batch.installation else None
+    advanced = [
+        (sequence, head, batch.now, run_id) for run_id, (sequence, head) in moved.items() if run_id != installation
+    ]
+    _many(connection, STATEMENTS["runs"].insert, new)
+    _many(connection, STATEMENTS["runs"].update, full)
+    _many(connection, LEASE_RUN, leased)
+    _many(connection, ADVANCE_RUN, advanced)
+
+
+def _store_installation(connection: apsw.Connection, batch: Batch, *, sends: bool) -> None:
+    installation = batch.installation
+    if installation is None:
+        return
+    own = installation.installation_id
+    if own in batch.moved:
+        connection.execute(sql("keep_chain"), (own, *batch.moved[own]))
+    # A verb may put the installation with older figures in it: what counts is what was read with the batch.
+    stored = batch.before.get((InstallationRecord, (own,)), installation)
+    batches, rolling, in_flight = (
+        (stored.batches, stored.rolling, stored.in_flight_batch) if stored else (0, GENESIS, 0)
+    )
+    batches, rolling = batches + 1, batch.rolling(rolling)
+    if sends:
+        in_flight = batches
+        connection.execute(sql("keep_mark"), (batches, rolling))
+    connection.execute(ADVANCE_INSTALLATION, (batches, rolling, in_flight, batch.now, own))
+
+
+def _many(connection: apsw.Connection, statement: str, rows: Sequence[Values]) -> None:
+    if rows:
+        connection.executemany(statement, rows)

@@ -1,0 +1,146 @@
+"""Records and tables: one record class is one table, its fields are the columns."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, get_type_hints
+
+from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.installation import (
+    BusinessKeyRecord,
+    ContractRecord,
+    IncidentRecord,
+    InstallationRecord,
+    SuspensionRecord,
+    WorkerRecord,
+)
+from counterfoil.model.journal import Entry
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.proposal import ProposalRecord
+from counterfoil.model.receipt import LookupRecord, ReceiptRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord
+from counterfoil.model.run import RUN_VOLATILE, RunRecord
+
+Key = tuple[str | int, ...]
+Values = tuple[Any, ...]
+
+KEY_SEPARATOR = "\x1f"  # never part of an id, and the free text of a key comes before a number: so joining is injective
+
+# What every commit moves in the installation's row: rebuilt from nothing, so not evidence.
+INSTALLATION_VOLATILE = frozenset({"batches", "rolling", "in_flight_batch", "clock_us"})
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], Values]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    single = attrgetter(names[0])
+    return lambda row: (single(row),)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How one record is stored. Made by `_table`.
+
+    `order` is the order in which rows are given back, `indexes` the columns that `find` takes. `journaled` are the
+    columns that are evidence: each change of them stands in the journal, and `verify` rebuilds them from there.
+    """
+
+    record: type[Any]
+    name: str
+    key: tuple[str, ...]
+    order: tuple[str, ...]
+    indexes: frozenset[str]
+    columns: tuple[str, ...]
+    journaled: tuple[str, ...]
+    enums: tuple[tuple[int, type[StrEnum]], ...]
+    values: Callable[[Any], Values]
+    key_of: Callable[[Any], Key]
+    order_of: Callable[[Any], Values]
+    evidence_of: Callable[[Any], Values]
+
+    def row(self, values: Values) -> Any:
+        """The record of one row of SQL values."""
+        if self.enums:
+            changed = list(values)
+            for place, kind in self.enums:
+                if changed[place] is not None:
+                    changed[place] = kind(changed[place])
+            return self.record(*changed)
+        return self.record(*values)
+
+
+def _table(
+    record: type[Any],
+    name: str,
+    key: str,
+    *,
+    order: str = "",
+    indexes: str = "",
+    volatile: Iterable[str] = (),
+    evidence: bool = True,
+) -> Table:
+    columns = tuple(field.name for field in fields(record))
+    hints = get_type_hints(record)
+    parts = tuple(key.split())
+    sorted_by = tuple((order or key).split())
+    journaled = tuple(column for column in columns if column not in volatile) if evidence else ()
+    return Table(
+        record=record,
+        name=name,
+        key=parts,
+        order=sorted_by,
+        indexes=frozenset(indexes.split()),
+        columns=columns,
+        journaled=journaled,
+        enums=tuple(
+            (place, hints[column])
+            for place, column in enumerate(columns)
+            if isinstance(hints[column], type) and issubclass(hints[column], StrEnum)
+        ),
+        values=_getter(columns),
+        key_of=_getter(parts),
+        order_of=_getter(sorted_by),
+        evidence_of=_getter(journaled) if journaled else lambda row: (),
+    )
+
+
+# In the order in which new rows are written: what is referred to comes first.
+ALL: tuple[Table, ...] = (
+    _table(InstallationRecord, "installation", "installation_id", volatile=INSTALLATION_VOLATILE),
+    _table(PersonRecord, "people", "name", indexes="stand_in_for"),
+    _table(ContractRecord, "contracts", "digest"),
+    _table(WorkerRecord, "workers", "worker_id", evidence=False),
+    _table(SuspensionRecord, "suspensions", "scope"),
+    _table(RunRecord, "runs", "run_id", order="number", indexes="parent_run_id worker_id", volatile=RUN_VOLATILE),
+    _table(OperationRecord, "operations", "operation_id", order="number", indexes="run_id business_key"),
+    _table(AttemptRecord, "attempts", "attempt_id", order="operation_id n", indexes="operation_id run_id worker_id"),
+    _table(
+        ReceiptRecord, "receipts", "receipt_id", order="received_at receipt_id", indexes="operation_id run_id reference"
+    ),
+    _table(LookupRecord, "lookups", "lookup_id", order="operation_id n", indexes="operation_id run_id"),
+    _table(ProposalRecord, "proposals", "proposal_id", order="operation_id version", indexes="operation_id run_id"),
+    _table(ReviewRecord, "reviews", "review_id", order="number", indexes="operation_id run_id"),
+    _table(AnswerRecord, "answers", "answer_id", order="at answer_id", indexes="review_id run_id"),
+    _table(IncidentRecord, "incidents", "incident_id", order="number", indexes="operation_id run_id business_key"),
+    _table(BusinessKeyRecord, "business_keys", "business_key occurrence", indexes="business_key operation_id"),
+    _table(MessageRecord, "messages", "run_id sequence", indexes="run_id"),
+    _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
+    _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
+)
+
+ENTRIES: Table = _table(Entry, "entries", "run_id sequence", indexes="run_id", evidence=False)
+
+BY_RECORD: dict[type[Any], Table] = {table.record: table for table in (*ALL, ENTRIES)}
+BY_NAME: dict[str, Table] = {table.name: table for table in (*ALL, ENTRIES)}
+
+
+def joined(key: Key) -> str:
+    """A key as the journal names it."""
+    return key[0] if len(key) == 1 and isinstance(key[0], str) else KEY_SEPARATOR.join(map(str, key))
+
+
+def plain(value: Any) -> Any:
+    """A column's value as JSON holds it: bytes as hex."""
+    return value.hex() if isinstance(value, bytes) else value

@@ -1,0 +1,185 @@
+"""What a verb sees of the database: plain rows, no SQL. Its writes are kept together, or not at all."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
+
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.run import RunRecord
+from counterfoil.store.batch import Batch
+from counterfoil.store.journaling import Changes, Draft, add_change
+from counterfoil.store.port import Part, Read
+from counterfoil.store.tables import BY_RECORD, Key
+
+T = TypeVar("T")
+
+_WHAT = {  # how a record is called where a person reads that it is missing
+    "runs": "run",
+    "operations": "operation",
+    "attempts": "attempt",
+    "receipts": "receipt",
+    "lookups": "lookup",
+    "proposals": "proposal",
+    "reviews": "review",
+    "answers": "answer",
+    "people": "person",
+    "incidents": "incident",
+    "suspensions": "suspension",
+    "workers": "worker",
+    "business_keys": "business key",
+    "contracts": "contract",
+    "messages": "message",
+    "documents": "document",
+    "signals": "signal",
+    "installation": "installation",
+}
+
+
+class Transaction:
+    """One verb's view. `now` is the batch's one reading of the clock, in microseconds; it never goes back.
+
+    Looking at what `Verb.reads` did not name is an AssertionError, and so is changing evidence without an entry.
+    """
+
+    def __init__(self, batch: Batch, reads: Iterable[Read]) -> None:
+        self.now = batch.now
+        self._batch = batch
+        self._keys: set[tuple[type[Any], Key]] = set()
+        self._named: set[tuple[type[Any], str, Part]] = set()
+        for read in reads:
+            if read.index == "key":
+                self._keys.add((read.table, read.values))
+            elif read.index == "all":
+                self._named.add((read.table, "all", ""))
+            else:
+                self._named.update((read.table, read.index, value) for value in read.values)
+        self._put: dict[tuple[type[Any], Key], Any] = {}
+        self._drafts: list[Draft] = []
+        self._sequences: dict[str, int] = {}
+        self._counters: dict[str, int] = {}
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def installation(self) -> InstallationRecord:
+        """The installation; always there to look at. Raises Refused(not_found) in a database that has none yet."""
+        put = self._put.values() if self._put else ()
+        found = next((row for row in put if isinstance(row, InstallationRecord)), self._batch.installation)
+        if found is None:
+            raise Refused("not_found", what="installation", id="here")
+        return found
+
+    def get(self, table: type[T], *key: Part) -> T | None:
+        """The row with this primary key, or None."""
+        where = (table, key)
+        if where in self._put:
+            return cast("T", self._put[where])
+        row = self._batch.row(table, key)
+        assert where in self._keys or self._reached(table, row), f"reads() did not name {table.__name__} {key}"
+        return cast("T | None", row)
+
+    def must(self, table: type[T], *key: Part) -> T:
+        """The row with this primary key. Raises Refused(not_found)."""
+        row = self.get(table, *key)
+        if row is None:
+            raise Refused("not_found", what=_WHAT[BY_RECORD[table].name], id=" ".join(map(str, key)))
+        return row
+
+    def find(self, table: type[T], index: str, value: Part) -> list[T]:
+        """The rows whose column `index` holds `value`, in the table's order, those of earlier verbs included."""
+        assert (table, index, value) in self._named, f"reads() did not name {table.__name__} by {index} {value}"
+        return self._matching(table, index, value)
+
+    def all(self, table: type[T]) -> list[T]:
+        """Every row, in the table's order. `reads` named it with `Read.all`."""
+        assert (table, "all", "") in self._named, f"reads() did not name all of {table.__name__}"
+        return self._matching(table, "all", "")
+
+    def _reached(self, table: type[Any], row: Any | None) -> bool:
+        """Whether a row is one that this verb named through an index, or the installation."""
+        if row is None:
+            return False
+        return table is InstallationRecord or any(
+            named is table and (index == "all" or getattr(row, index) == value) for named, index, value in self._named
+        )
+
+    def _matching(self, table: type[T], index: str, value: Part) -> list[T]:
+        keys = dict(self._batch.members.get((table, index), {}).get(value, {}))
+        keys.update((key, None) for (other, key) in self._put if other is table)
+        rows: list[T] = []
+        for key in keys:
+            row = self._put.get((table, key)) or self._batch.row(table, key)
+            if row is not None and (index == "all" or getattr(row, index) == value):
+                rows.append(row)
+        return sorted(rows, key=BY_RECORD[table].order_of) if len(rows) > 1 else rows
+
+    # ------------------------------------------------------------------ writing
+
+    def put(self, row: Any) -> None:
+        """Store this row, new or changed. A run's sequence, head and (with an entry) updated_at are not the caller's."""
+        table = BY_RECORD[type(row)]
+        key = table.key_of(row)
+        where = (table.record, key)
+        assert table.name != "entries", "entries are appended"
+        if where not in self._keys and where not in self._put:
+            before = self._batch.row(table.record, key)
+            assert before is None or self._reached(table.record, before), f"reads() did not name {table.name} {key}"
+        self._put[where] = row
+
+    def append(
+        self,
+        run_id: str,
+        kind: EntryKind,
+        *,
+        position: str | None = None,
+        name: str | None = None,
+        data: Any = None,
+    ) -> Entry:
+        """The next entry of a run's chain, or of the installation's. What is given back has no body and digest yet."""
+        sequence = self._next_sequence(run_id)
+        draft = Draft(run_id, sequence, kind, position, name, data, self.now)
+        self._drafts.append(draft)
+        self._sequences[run_id] = sequence
+        return draft.shown()
+
+    def number(self, what: str) -> int:
+        """The next number of a counter (run, operation, review, incident), from 1."""
+        self._counters[what] = self._counters.get(what, self._batch.counters.get(what, 0)) + 1
+        return self._counters[what]
+
+    def _next_sequence(self, run_id: str) -> int:
+        if run_id in self._sequences:
+            return self._sequences[run_id] + 1
+        if (RunRecord, (run_id,)) not in self._put and run_id not in self._batch.moved:
+            installation = self._batch.installation
+            known = installation is not None and installation.installation_id == run_id
+            if not known and (InstallationRecord, (run_id,)) not in self._put:
+                assert self.get(RunRecord, run_id) is not None, f"append to {run_id}, which was neither read nor put"
+        return self._batch.chain(run_id)[0] + 1
+
+    # ------------------------------------------------------------------ the end, called by the database
+
+    def finish(self) -> bool:
+        """Chain the entries, with all changes in the last, and hand everything to the batch. True if it left anything.
+
+        Until its last line nothing of the batch has changed, so a refusal from here drops only this verb.
+        """
+        batch, changes = self._batch, Changes()
+        for (record, key), row in self._put.items():
+            add_change(changes, BY_RECORD[record], batch.rows.get(record, {}).get(key), row)
+        assert self._drafts or not changes, f"evidence changed without an entry: {changes}"
+        entries: list[Entry] = []
+        heads: dict[str, bytes] = {}
+        last = len(self._drafts) - 1
+        for place, draft in enumerate(self._drafts):
+            head = heads.get(draft.run_id) or batch.chain(draft.run_id)[1]
+            entry = draft.finished(head, changes if place == last else {})
+            heads[draft.run_id] = entry.digest
+            entries.append(entry)
+        kept = [batch.keep(record, key, row) for (record, key), row in self._put.items()]
+        batch.extend(entries)
+        if self._counters:
+            batch.counters.update(self._counters)
+            batch.counted = True
+        return bool(entries or self._counters) or any(kept)
