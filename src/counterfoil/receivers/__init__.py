@@ -1,0 +1,1 @@
+"""Sending and asking: the only code that talks to receivers."""

@@ -1,0 +1,270 @@
+"""One attempt over HTTP: one write, frozen bytes, our key; and reading for lookups. This layer alone proves "never left"."""
+
+import asyncio
+import hashlib
+import json as jsonlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import httpx2
+
+from counterfoil.model.contract import Contract, Meaning
+from counterfoil.model.contract_parts import Carrier
+from counterfoil.model.errors import Refused
+from counterfoil.model.exchange import Exchange, Reached
+from counterfoil.receivers.wire import Wire, read_reply, tls
+from counterfoil.rules.classify import classify, replayed
+
+_ASK_LATER = frozenset({408, 425, 429})
+
+
+class AttemptOver(BaseException):
+    """Ends the user's function: this attempt has no applied reply. Not an Exception, so that no tool swallows it.
+
+    `exchange` is None when nothing was tried; `meaning` None when nothing was classified.
+    """
+
+    def __init__(self, reason: str = "", *, exchange: Exchange | None = None, meaning: Meaning | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.exchange = exchange
+        self.meaning = meaning
+
+
+class LookupUnreachable(Exception):
+    """The receiver could not be asked: no answer, a broken one, or one that says so. It proves nothing."""
+
+
+class Gate(Protocol):
+    """The engine's side of one attempt."""
+
+    async def before_send(self, request_digest: str) -> None:
+        """Commit the in-flight record. Raises AttemptOver when the request may not be sent."""
+        ...
+
+    def first_byte(self) -> None:
+        """Called directly before the first byte may leave. Raises AttemptOver to prevent it."""
+        ...
+
+    def replied(self, exchange: Exchange) -> None:
+        """Called when a reply is read, before anything else happens with it."""
+        ...
+
+
+class Reply:
+    """A reply: `status`, `headers` (lower-case names), `content` (decoded bytes), `text`."""
+
+    __slots__ = ("content", "headers", "status")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.status = exchange.status or 0
+        self.headers: Mapping[str, str] = dict(exchange.headers)
+        self.content = exchange.body
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8; what is none is replaced."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body as JSON. Raises ValueError if it is none."""
+        return jsonlib.loads(self.content)
+
+
+class Sender:
+    """`call.http`: adds key, reference and credential. Exactly one write; `get` reads, without a key, and is no write.
+
+    `exchange` holds what was seen of the write, also after it ended without a usable reply.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        headers: Mapping[str, str],
+        key: str | None,
+        operation_id: str,
+        contract: Contract,
+        gate: Gate,
+        timeout_s: float,
+    ) -> None:
+        self._url = url
+        self._credential = headers
+        self._contract = contract
+        self._gate = gate
+        self._timeout = timeout_s
+        self._stamps: list[tuple[Carrier, str]] = []
+        if contract.key is not None and key is not None:
+            self._stamps.append((contract.key, key))
+        if contract.reference is not None:
+            self._stamps.append((contract.reference, operation_id))
+        self._wrote = False
+        self.exchange: Exchange | None = None
+
+    async def post(self, path: str, **parts: Any) -> Reply:
+        """One write. Parts: json, data, content, params, headers. Returns only a reply that the contract calls applied.
+
+        Raises AttemptOver for every other end, Refused(outside_operation) for a second write or another host.
+        """
+        return await self._write("POST", path, **parts)
+
+    async def put(self, path: str, **parts: Any) -> Reply:
+        """As `post`."""
+        return await self._write("PUT", path, **parts)
+
+    async def patch(self, path: str, **parts: Any) -> Reply:
+        """As `post`."""
+        return await self._write("PATCH", path, **parts)
+
+    async def delete(self, path: str, **parts: Any) -> Reply:
+        """As `post`."""
+        return await self._write("DELETE", path, **parts)
+
+    async def get(
+        self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """A read. Raises LookupUnreachable."""
+        return await _read(self._url, path, params, {**(headers or {}), **self._credential}, self._timeout)
+
+    async def _write(self, method: str, path: str, **parts: Any) -> Reply:
+        if self._wrote:
+            raise Refused("outside_operation", problem="this attempt has made its one write already")
+        self._wrote = True
+        async with _client(self._timeout) as client:
+            request = self._frozen(client, method, path, **parts)
+            digest = self._digest(request)
+            await self._gate.before_send(digest)
+            self.exchange = await self._exchange(client, request, digest)
+        meaning = classify(self._contract, self.exchange)
+        if meaning is not Meaning.APPLIED:
+            raise AttemptOver(self.exchange.problem or f"answered {meaning}", exchange=self.exchange, meaning=meaning)
+        return Reply(self.exchange)
+
+    def _frozen(
+        self,
+        client: httpx2.AsyncClient,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        data: Mapping[str, Any] | None = None,
+        content: bytes | str | None = None,
+        params: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx2.Request:
+        """The request with all its bytes fixed: what is digested is what leaves."""
+        head = {name.lower(): value for name, value in (headers or {}).items()}
+        query = dict(params or {})
+        for carrier, value in self._stamps:
+            if carrier.header:
+                head[carrier.header.lower()] = value
+            elif carrier.query:
+                query[carrier.query] = value
+            elif carrier.body:
+                json, data = _stamped(json, data, carrier.body, value)
+        head |= {name.lower(): value for name, value in self._credential.items()}  # ours, whatever the tool gave
+        head |= _FIXED
+        if json is not None:
+            content = jsonlib.dumps(json, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+            head.setdefault("content-type", "application/json")
+        return client.build_request(
+            method, _joined(self._url, path), params=query or None, headers=head, content=content, data=data
+        )
+
+    def _digest(self, request: httpx2.Request) -> str:
+        """Over method, target, body and the headers that carry meaning. Credentials are left out: they are scope."""
+        ours = [carrier.header.lower() for carrier, _ in self._stamps if carrier.header]
+        lines = [request.method, request.url.raw_path.decode("ascii")]
+        lines += [f"{name}: {request.headers.get(name, '')}" for name in sorted({"content-type", *ours})]
+        return "sha256:" + hashlib.sha256("\n".join(lines).encode() + b"\n\n" + request.content).hexdigest()
+
+    async def _exchange(self, client: httpx2.AsyncClient, request: httpx2.Request, digest: str) -> Exchange:
+        wire = Wire(self._gate.first_byte)
+        try:
+            async with asyncio.timeout(self._timeout):
+                await read_reply(client, request, wire)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, TimeoutError) as problem:
+            wire.problem = f"{type(problem).__name__}: {problem}".rstrip(": ")
+        except AttemptOver as over:
+            # The gate forbade the first byte: nothing left.
+            self.exchange = over.exchange = self._seen(wire, digest, problem=over.reason or "not sent")
+            over.meaning = classify(self._contract, self.exchange)
+            raise
+        except BaseException as stopped:
+            self.exchange = self._seen(wire, digest, problem=f"stopped: {type(stopped).__name__}")
+            raise
+        exchange = self._seen(wire, digest, problem=wire.problem)
+        if exchange.status is not None:
+            self._gate.replied(exchange)
+        return exchange
+
+    def _seen(self, wire: Wire, digest: str, *, problem: str | None) -> Exchange:
+        mark = replayed(self._contract, wire.headers) if wire.status is not None else None
+        reached: Reached = wire.reached
+        return Exchange(reached, wire.sent, wire.status, wire.headers, wire.body, problem, digest, mark)
+
+
+class Reader:
+    """`ask.http`: reading for a lookup."""
+
+    def __init__(self, *, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+        self._url = url
+        self._headers = headers
+        self._timeout = timeout_s
+
+    async def get(
+        self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """A read. Raises LookupUnreachable when the receiver could not say: no whole answer, a redirect, 5xx, too many requests."""
+        return await _read(self._url, path, params, {**(headers or {}), **self._headers}, self._timeout)
+
+
+_FIXED = {"accept-encoding": "identity", "connection": "close"}
+
+
+def _client(timeout_s: float) -> httpx2.AsyncClient:
+    # A client for one attempt: no pool from which a stale connection could eat the request, no redirect that would send
+    # it twice, no retry, no proxy from the environment.
+    return httpx2.AsyncClient(
+        verify=tls(), timeout=timeout_s, follow_redirects=False, trust_env=False, http1=True, http2=False
+    )
+
+
+def _joined(base: str, path: str) -> str:
+    if "://" in path or path.startswith("//") or "\\" in path:
+        raise Refused("outside_operation", problem=f"{path!r} leaves the receiver")
+    return f"{base.rstrip('/')}/{path.lstrip('/')}"
+
+
+def _stamped(
+    json: Any, data: Mapping[str, Any] | None, path: str, value: str
+) -> tuple[Any, Mapping[str, Any] | None]:
+    if data is not None:
+        return json, {**data, path: value}
+    body: dict[str, Any] = dict(json or {})
+    place = body
+    *holders, last = path.split(".")
+    for name in holders:
+        place[name] = dict(place.get(name) or {})
+        place = place[name]
+    place[last] = value
+    return body, None
+
+
+async def _read(
+    base: str, path: str, params: Mapping[str, Any] | None, headers: Mapping[str, str], timeout_s: float
+) -> Reply:
+    wire = Wire(lambda: None)
+    async with _client(timeout_s) as client:
+        request = client.build_request("GET", _joined(base, path), params=params, headers={**headers, **_FIXED})
+        try:
+            async with asyncio.timeout(timeout_s):
+                await read_reply(client, request, wire)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, TimeoutError) as problem:
+            raise LookupUnreachable(f"{type(problem).__name__}: {problem}".rstrip(": ")) from problem
+    if wire.problem is not None:
+        raise LookupUnreachable(wire.problem)
+    status = wire.status or 0
+    if status >= 500 or 300 <= status < 400 or status in _ASK_LATER:
+        raise LookupUnreachable(f"the receiver answered {status}")
+    return Reply(Exchange(wire.reached, True, wire.status, wire.headers, wire.body))

@@ -1,0 +1,184 @@
+"""What the answers say over all attempts of an operation (design section 2, rules 3, 5 and 6)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterfoil.model.contract import Contract, Meaning
+from counterfoil.model.operation import AttemptRecord, OperationStatus
+from counterfoil.rules.classify import status_class
+from counterfoil.rules.key_window import inside_window
+from counterfoil.rules.recovery_facts import Attempt, Evidence, Sender, Sent
+from counterfoil.rules.situation import Situation
+
+_EFFECTLESS = (Meaning.REFUSED, Meaning.NOT_APPLIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One record that a lookup saw: the receiver's reference, and the digest of its content (None: existence only)."""
+
+    reference: str
+    digest: str | None
+
+
+def is_live(attempt: AttemptRecord, now: int) -> bool:
+    """It may still begin to send: no end is recorded, its deadline is not over, its sender is not proven gone."""
+    return attempt.ended_at is None and attempt.sender_gone_at is None and now < attempt.deadline_at
+
+
+def is_closed(attempt: AttemptRecord) -> bool:
+    """Proven without effect, by its own answer or because our own layer saw that nothing left."""
+    return bool(attempt.closed) or (not attempt.sent and attempt.ended_at is not None) or attempt.answer_class in _EFFECTLESS
+
+
+def attempt_fact(situation: Situation) -> Attempt:
+    """Live if any attempt may still send: one live attempt is enough to forbid another."""
+    if not situation.attempts:
+        return Attempt.NONE
+    live = any(is_live(attempt, situation.now) for attempt in situation.attempts)
+    return Attempt.LIVE if live else Attempt.OVER
+
+
+def sent_fact(situation: Situation) -> Sent:
+    """No only where every attempt never left, or was answered before execution. Maybe is the default.
+
+    Once the operation is unknown, or a person has spoken about the doubt, it stays maybe.
+    """
+    operation = situation.operation
+    if operation.status in (OperationStatus.UNKNOWN, OperationStatus.SUCCEEDED) or operation.resolution is not None:
+        return Sent.MAYBE
+    # After a restore our memory of "never sent" may be older than a send that it has lost.
+    if situation.lost_attempts and operation.status is not OperationStatus.FAILED:
+        return Sent.MAYBE
+    if not situation.attempts:
+        return Sent.MAYBE if operation.sent else Sent.NO
+    without_trace = all(
+        is_closed(attempt) and (not attempt.sent or attempt.answer_class == Meaning.NOT_APPLIED)
+        for attempt in situation.attempts
+    )
+    return Sent.NO if without_trace else Sent.MAYBE
+
+
+def sender_fact(situation: Situation) -> Sender:
+    """Gone only when proven for every attempt that is not closed. A passed deadline or a lost lease proves nothing."""
+    if situation.restore_open or sent_fact(situation) is Sent.NO:
+        return Sender.NOT_PROVEN  # unfinished restore: whoever sent in the lost stretch may still be at it
+    gone = all(
+        # Finishing a restore is a person's word that every sender from before it is gone.
+        attempt.sender_gone_at is not None or _attested(attempt, situation)
+        for attempt in open_attempts(situation)
+    )
+    return Sender.GONE if gone else Sender.NOT_PROVEN
+
+
+def _attested(attempt: AttemptRecord, situation: Situation) -> bool:
+    restore = situation.restore
+    return (
+        restore.restore_state == "finished"
+        and restore.restore_at is not None
+        and attempt.started_at <= restore.restore_at
+    )
+
+
+def open_attempts(situation: Situation) -> list[AttemptRecord]:
+    """Attempts that may have had an effect: not closed by themselves, nor by a refusal stored under their key."""
+    closers = [attempt for attempt in situation.attempts if _is_stored_refusal(attempt, situation)]
+    return [
+        attempt
+        for attempt in situation.attempts
+        if not is_closed(attempt) and not any(_closes(closer, attempt) for closer in closers)
+    ]
+
+
+def _is_stored_refusal(attempt: AttemptRecord, situation: Situation) -> bool:
+    """The receiver replayed a refusal that it keeps under the key: it then speaks for every try under that key.
+
+    Without the mark of a replay the refusal may be this try's own, while an earlier one had its effect. Outside the
+    window the receiver has forgotten the earlier one.
+    """
+    key = situation.contract.key
+    if key is None or attempt.answer_class != Meaning.REFUSED or attempt.answer_status is None or attempt.exchange is None:
+        return False
+    if status_class(attempt.answer_status) not in (key.saves or {"2xx"}):
+        return False
+    if json.loads(attempt.exchange).get("replayed") is not True:
+        return False
+    return inside_window(situation, attempt)
+
+
+def _closes(closer: AttemptRecord, other: AttemptRecord) -> bool:
+    """Only a try under the same key in the same scope, begun before the replay was asked for and no longer on its way."""
+    return (
+        other.key_number == closer.key_number
+        and other.idempotency_key == closer.idempotency_key
+        and other.scope == closer.scope
+        and other.started_at <= closer.started_at
+    )
+
+
+def evidence_fact(situation: Situation, *, absence_closes: bool) -> Evidence:
+    """`absence_closes`: an authoritative absence with its sender gone has closed every try that was left."""
+    since = situation.weighed_before
+    accepted = any(
+        receipt.how in ("reply", "webhook", "statement") and receipt.received_at >= since
+        for receipt in situation.receipts
+    ) or any(_answered(attempt, Meaning.APPLIED, since) for attempt in situation.attempts)
+    if accepted or _stands(situation):
+        return Evidence.ACCEPTED
+    if sent_fact(situation) is Sent.NO:
+        return Evidence.NONE
+    # An answer weighed by a closing says nothing new; over an open operation every refusal of an attempt stays.
+    after = since if situation.operation.status.closed else 0
+    if not any(_answered(attempt, Meaning.REFUSED, after) for attempt in situation.attempts):
+        return Evidence.NONE
+    # A refusal closes its own attempt only. Attempts lost by a restore are open, whatever the known ones say.
+    left_open = (open_attempts(situation) or situation.lost_attempts) and not absence_closes
+    return Evidence.PARTLY if left_open else Evidence.REFUSED
+
+
+def _answered(attempt: AttemptRecord, meaning: Meaning, since: int) -> bool:
+    return attempt.answer_class == meaning and (attempt.answer_at or 0) >= since
+
+
+def _stands(situation: Situation) -> bool:
+    """The answer that closed a success goes on supporting it, though it is no longer new."""
+    return situation.operation.status is OperationStatus.SUCCEEDED and any(
+        attempt.answer_class == Meaning.APPLIED for attempt in situation.attempts
+    )
+
+
+def judge_sightings(contract: Contract, payload_digest: str, seen: Sequence[Sighting]) -> str:
+    """`match`, `mismatch`, `several` or `absent`: the rules say so, not the lookup's function.
+
+    A record shows existence, not authorship. Equal content is ours. Where the content cannot be compared, only a search
+    by our own operation id or key makes the record ours; a conflict that means "it exists" is otherwise a mismatch.
+    """
+    if not seen:
+        return "absent"
+    if len({sighting.reference for sighting in seen}) > 1:
+        return "several"
+    by_our_mark = contract.lookup is not None and contract.lookup.finds_by in ("operation_id", "key")
+    for sighting in seen:
+        if sighting.digest is None and not by_our_mark:
+            return "mismatch"
+        if sighting.digest is not None and sighting.digest != payload_digest:
+            return "mismatch"
+    return "match"
+
+
+def match_webhook(contract: Contract, body: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(our operation id, the message's own id) if the contract names this message as a receipt, else None."""
+    for webhook in contract.receipts:
+        if _text_at(body, webhook.type_path) == webhook.type:
+            operation, own = _text_at(body, webhook.operation), _text_at(body, webhook.dedupe)
+            if operation and own:
+                return operation, own
+    return None
+
+
+def _text_at(body: Any, path: str) -> str | None:
+    for part in path.split("."):
+        body = body.get(part) if isinstance(body, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return body if isinstance(body, str) else None

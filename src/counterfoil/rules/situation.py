@@ -1,0 +1,69 @@
+"""Everything that is known about one operation, as records: what the facts are gathered from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from counterfoil.model.contract import Contract
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.receipt import LookupRecord, ReceiptRecord
+from counterfoil.model.review import ReviewRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The records of one operation, and what only its surroundings know. Times are integer microseconds.
+
+    `contract`: the one in force, from its stored form. `review`: the newest of the operation. `authority_now`: whether
+    the reviewer and the acting side still have the right; None (nobody looked) counts as no. `stop`: what forbids sending
+    besides an open restore or incident. `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet
+    or spent; `next_try_at`: when not_yet ends. `weighed_at`: when a closed incident of this operation was closed last.
+    """
+
+    operation: OperationRecord
+    contract: Contract
+    attempts: Sequence[AttemptRecord]
+    receipts: Sequence[ReceiptRecord]
+    lookups: Sequence[LookupRecord]
+    review: ReviewRecord | None
+    review_needed: bool
+    authority_now: bool | None
+    incident_open: bool
+    stop: str | None
+    scope_now: str
+    budget: str
+    restore: InstallationRecord
+    now: int
+    next_try_at: int | None = None
+    weighed_at: int | None = None
+
+    @property
+    def restore_open(self) -> bool:
+        """A restore, or a copy opened elsewhere, that no named person has finished."""
+        return self.restore.restore_state == "open" or self.stop == "restored"
+
+    @property
+    def lost_attempts(self) -> bool:
+        """Attempts may have been made that this database no longer knows.
+
+        True for every operation whose identity could be derived before the restore was finished: also for one that was
+        never prepared at the restored head, since the lost stretch may have prepared and sent it.
+        """
+        restored_at = self.restore.restore_at
+        return (
+            self.restore_open
+            or self.operation.incarnation < self.restore.incarnation
+            or (restored_at is not None and self.operation.prepared_at <= restored_at)
+        )
+
+    @property
+    def weighed_before(self) -> int:
+        """Evidence from before this instant was weighed already: by the closing, by a person, or by a closed incident.
+
+        Evidence of the very same instant is not: time is read once a batch, and a late answer may share its batch.
+        """
+        operation = self.operation
+        times = [0, self.weighed_at or 0]
+        if operation.status.closed:
+            times += [operation.closed_at or 0, operation.resolved_at or 0]
+        return max(times)
