@@ -199,6 +199,24 @@ def test_a_disk_shut_down_in_order_keeps_everything_and_starts_again(tmp_path: P
     assert stored_in(tmp_path / "a.db") == acknowledged == list(range(2 * TRANSACTIONS))
 
 
+def test_a_cut_before_the_first_flush_leaves_an_empty_folder(tmp_path: Path) -> None:
+    with PowerCut(cut_at=1) as power, suppress(PowerWasCut), connected(tmp_path / "a.db", power, *WAL):
+        pass
+    assert power.flushes == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_shrinks_shrinks_in_the_real_folder_once_flushed(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with PowerCut() as power, connected(path, power, "delete", "extra") as connection:
+        work(connection, [])
+        full_size = path.stat().st_size
+        connection.execute("DELETE FROM pair WHERE number > 0")
+        connection.execute("VACUUM")
+        assert path.stat().st_size < full_size / 2
+    assert stored_in(path) == [0]
+
+
 def test_the_image_is_refused_while_the_power_is_on(tmp_path: Path) -> None:
     with PowerCut() as power, pytest.raises(RuntimeError, match="still on"):
         power.freeze_to(tmp_path)

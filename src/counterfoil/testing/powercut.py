@@ -9,19 +9,18 @@ killed from outside. File names follow the same rule: a creation or deletion is 
         ...                          # raises PowerWasCut in the seventh flush; from then on every access fails
         power.freeze_to(folder)      # what is left, as plain files
 
-Limits. One process: others see only what was flushed. The `-shm` file is passed through, since SQLite builds it anew
-after a crash. Files that SQLite does not open (locks, the outside marker) are not in this layer. One PowerCut is one
-time between two starts of a machine. apsw raises what happened in a file even where SQLite goes on without it: a full
-disk in the checkpoint after a COMMIT comes out of that COMMIT, though it is done. So an error out of COMMIT is doubt.
-A ROLLBACK after PowerWasCut may raise apsw.Error in its place; `gone` says what happened.
+Limits. One process: others see only what was flushed. `-shm` is passed through (SQLite builds it anew after a crash).
+Files that SQLite does not open (locks, the outside marker) are not in this layer. One PowerCut is one time between two
+starts of a machine. An error out of COMMIT is doubt: apsw also raises what befell the checkpoint after a COMMIT that is
+done. A ROLLBACK after PowerWasCut may raise apsw.Error in its place; `gone` says what happened.
 """
 
-import itertools
 import os
 import signal
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from threading import RLock
@@ -32,14 +31,11 @@ import apsw
 Survive = Literal["none", "prefix", "random"]
 """What of the unflushed changes is found after the cut.
 
-none: nothing. prefix: the oldest ones, up to a drawn point. random: each sector by itself at drawn odds, and the
-oldest creations and deletions up to a drawn point (file systems keep those in order).
+none: nothing. prefix: the oldest ones, up to a drawn point or all. random: each sector by itself at drawn odds, and
+the oldest creations and deletions up to a drawn point (file systems keep those in order).
 """
 
-# Disks promise no more than one sector at a time, so a longer write can be torn at these bounds.
-SECTOR_BYTES = 512
-
-_numbers = itertools.count(1)
+SECTOR_BYTES = 512  # disks promise no more than one sector at a time: a longer write can be torn at these bounds
 
 
 class PowerWasCut(BaseException):
@@ -102,10 +98,9 @@ def _torn(changes: Iterable[_Change]) -> Iterator[_Change]:
             yield change
             continue
         start, end = change.offset, change.offset + len(change.data)
-        while start < end:
-            stop = min(end, (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
-            yield _Write(change.inode, start, change.data[start - change.offset : stop - change.offset])
-            start = stop
+        bounds = [start, *range(start - start % SECTOR_BYTES + SECTOR_BYTES, end, SECTOR_BYTES), end]
+        for first, after in pairwise(bounds):
+            yield _Write(change.inode, first, change.data[first - start : after - start])
 
 
 def _survivors(changes: Sequence[_Change], survive: Survive, chance: Random) -> list[_Change]:
@@ -113,9 +108,9 @@ def _survivors(changes: Sequence[_Change], survive: Survive, chance: Random) -> 
         return []
     pieces = list(_torn(changes))
     if survive == "prefix":
-        return pieces[: chance.randint(0, len(pieces))]
+        return pieces[: chance.choice((len(pieces), chance.randint(0, len(pieces))))]
     entries = [piece for piece in pieces if isinstance(piece, _Entry)]
-    oldest, odds = entries[: chance.randint(0, len(entries))], chance.random()
+    oldest, odds = entries[: chance.randint(0, len(entries))], chance.choice((0.1, 0.5, 0.9, 0.99, 1))
     return [piece for piece in pieces if (piece in oldest if isinstance(piece, _Entry) else chance.random() < odds)]
 
 
@@ -214,10 +209,10 @@ class PowerCut(AbstractContextManager["PowerCut"]):
         self.flushes, self.gone = 0, False
         self._cut_at, self._kill, self._disk, self._lock = cut_at, kill, _Disk(), RLock()
         self._survive: Survive = survive
-        self._chance = Random(seed)
+        self._chance = Random(f"{seed} {cut_at}")  # one seed draws anew at each flush number
         self._capacity_bytes: int | None = None
         self._fails_at: int | None = None
-        self.vfs_name = f"powercut-{next(_numbers)}"
+        self.vfs_name = f"powercut-{id(self):x}"
         self._layer = _Layer(self, apsw.vfs_names()[0], default)
 
     def __exit__(self, *_: object) -> None:
@@ -267,11 +262,9 @@ class PowerCut(AbstractContextManager["PowerCut"]):
             self._layer.unregister()
             self._disk.close()
 
-    # What follows is called by the files, from SQLite.
-
     @contextmanager
     def disk(self) -> Generator[_Disk, None, None]:
-        """The disk, for one access at a time. Raises PowerWasCut when the power is gone."""
+        """The disk, for one access of SQLite at a time. Raises PowerWasCut when the power is gone."""
         with self._lock:
             if self.gone:
                 raise PowerWasCut
@@ -370,8 +363,6 @@ class _Database(_File):
 
 
 class _Layer(apsw.VFS):
-    """Opens, asks for and deletes files by name."""
-
     def __init__(self, power: PowerCut, base: str, default: bool) -> None:
         self._power, self._base = power, base
         super().__init__(power.vfs_name, base, default, maxpathname=0)
