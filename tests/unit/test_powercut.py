@@ -213,8 +213,10 @@ def test_a_file_that_shrinks_shrinks_in_the_real_folder_once_flushed(tmp_path: P
         full_size = path.stat().st_size
         connection.execute("DELETE FROM pair WHERE number > 0")
         connection.execute("VACUUM")
-        assert path.stat().st_size < full_size / 2
-    assert stored_in(path) == [0]
+        assert path.stat().st_size == full_size  # SQLite shortens the file after its last flush
+        work(connection, [], range(1, 2))
+        assert path.stat().st_size < full_size
+    assert stored_in(path) == [0, 1]
 
 
 def test_the_image_is_refused_while_the_power_is_on(tmp_path: Path) -> None:
