@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from counterfoil.model.conversation import SignalRecord
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import (
     IncidentRecord,
@@ -13,7 +14,6 @@ from counterfoil.model.installation import (
     WorkerRecord,
 )
 from counterfoil.model.journal import Entry
-from counterfoil.model.conversation import SignalRecord
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord

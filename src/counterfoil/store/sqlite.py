@@ -1,6 +1,6 @@
 """The embedded database: one SQLite file with a write-ahead log, one writer, flushed at every commit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -9,9 +9,10 @@ from typing import Protocol
 import apsw
 
 from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.model.journal import GENESIS
+from counterfoil.model.journal import GENESIS, Entry
 from counterfoil.store.batch import Batch
-from counterfoil.store.port import Hooks, Mark, Outcome, StorageError, Verb
+from counterfoil.store.driver import one, pragma, run
+from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
 from counterfoil.store.queries import sql
 from counterfoil.store.sqlite_file import check_location, open_reader, open_writer, storage_error
 from counterfoil.store.sqlite_reader import SqliteReader
@@ -67,17 +68,17 @@ class SqliteDatabase:
         with self._lock:
             connection = self._connected()
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                run(connection, "BEGIN IMMEDIATE")
                 reads = [list(verb.reads()) for verb in verbs]
                 batch = load(connection, (read for named in reads for read in named), self._clock.now_us())
                 outcomes, wrote = _decide(verbs, reads, batch)
                 if not batch.wrote:
-                    connection.execute("ROLLBACK")
+                    run(connection, "ROLLBACK")
                     return outcomes
                 boundaries = [verb.boundary for verb in wrote]
                 store(connection, batch, sends=any(verb.sends for verb in wrote))
                 self._hooks.before_commit(boundaries)
-                connection.execute("COMMIT")
+                run(connection, "COMMIT")
             except apsw.Error as problem:
                 self._give_up(connection, problem)
                 raise storage_error(problem, self._busy_seconds) from problem
@@ -91,7 +92,7 @@ class SqliteDatabase:
     def marked(self) -> Mark:
         """What the outside marker must hold. Raises Refused(not_found) without an installation."""
         with self._lock:
-            found = self._connected().execute(sql("newest_mark")).fetchone()
+            found = one(self._connected(), sql("newest_mark"))
         if found is None:
             raise Refused("not_found", what="installation", id=str(self.path))
         installation_id, incarnation, batch, rolling = found
@@ -109,7 +110,7 @@ class SqliteDatabase:
     def _roll_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
             try:
-                connection.execute("ROLLBACK")
+                run(connection, "ROLLBACK")
             except apsw.Error:
                 self._drop_writer(connection)
 
@@ -133,7 +134,7 @@ class SqliteDatabase:
     # ------------------------------------------------------------------ reading
 
     @contextmanager
-    def reader(self) -> Iterator[SqliteReader]:
+    def reader(self) -> Generator[SqliteReader, None, None]:
         """A snapshot, from the first look in the block on. Raises StorageError when the file cannot be read."""
         try:
             connection = self._idle.pop()
@@ -143,9 +144,9 @@ class SqliteDatabase:
             if connection is None:
                 self._check_open()
                 connection = open_reader(self.path, vfs=self._vfs, busy_seconds=self._busy_seconds)
-            connection.execute("BEGIN")
+            run(connection, "BEGIN")
             yield SqliteReader(connection)
-            connection.execute("ROLLBACK")
+            run(connection, "ROLLBACK")
         except BaseException as problem:
             if connection is not None:
                 with suppress(apsw.Error):
@@ -161,7 +162,7 @@ class SqliteDatabase:
         """Changes when another process or connection committed. Never waits for a batch."""
         if self._lock.acquire(blocking=False):
             try:
-                own = int(self._connected().pragma("data_version"))
+                own = int(pragma(self._connected(), "data_version"))
                 self._version = self._reopened << 32 | own
             except apsw.Error as problem:
                 raise storage_error(problem, self._busy_seconds) from problem
@@ -207,15 +208,17 @@ class SqliteDatabase:
         return apsw.SQLITE_OK
 
 
-def _decide(verbs: Sequence[Verb], reads: Sequence[Sequence[object]], batch: Batch) -> tuple[list[Outcome], list[Verb]]:
+def _decide(verbs: Sequence[Verb], reads: Sequence[Sequence[Read]], batch: Batch) -> tuple[list[Outcome], list[Verb]]:
     outcomes: list[Outcome] = []
     wrote: list[Verb] = []
     for verb, named in zip(verbs, reads, strict=True):
-        tx = Transaction(batch, named)  # pyright: ignore[reportArgumentType]
+        tx = Transaction(batch, named)
         try:
             value = verb.decide(tx)
             if tx.finish():
                 wrote.append(verb)
+            if isinstance(value, Entry):
+                value = tx.entry(value.run_id, value.sequence)  # finished by now
         except CounterfoilError as refusal:
             outcomes.append(Outcome(error=refusal))
         else:

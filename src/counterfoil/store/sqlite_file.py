@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 
 from counterfoil.model.errors import Refused
+from counterfoil.store.driver import one, pragma, run
 from counterfoil.store.migrate import APPLICATION_ID, migrations, newest
 from counterfoil.store.port import StorageError
 
@@ -68,7 +69,7 @@ def open_reader(path: Path, *, vfs: str | None, busy_seconds: float) -> apsw.Con
     """A connection that cannot write."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.set_busy_timeout(int(busy_seconds * 1000))
-    connection.pragma("query_only", True)
+    pragma(connection, "query_only", True)
     return connection
 
 
@@ -77,41 +78,46 @@ def _prepare(connection: apsw.Connection, path: Path, *, create: bool, busy_seco
     found = _identify(connection, path, create=create)
     if connection.readonly("main"):
         raise StorageError("storage_failed", problem=f"{path} may not be written")
-    if connection.pragma("journal_mode", "wal") != "wal":
+    if pragma(connection, "journal_mode", "wal") != "wal":
         raise StorageError("storage_failed", problem=f"{path} cannot have a write-ahead log")
-    connection.pragma("synchronous", "full")
-    connection.pragma("fullfsync", True)
-    connection.pragma("checkpoint_fullfsync", True)
-    connection.pragma("foreign_keys", True)
-    connection.pragma("wal_autocheckpoint", 0)  # the database does it itself, so that a failed flush is seen
+    pragma(connection, "synchronous", "full")
+    pragma(connection, "fullfsync", True)
+    pragma(connection, "checkpoint_fullfsync", True)
+    pragma(connection, "foreign_keys", True)
+    pragma(connection, "wal_autocheckpoint", 0)  # the database does it itself, so that a failed flush is seen
     if found < newest():
         _migrate(connection, path, create=create)
 
 
 def _identify(connection: apsw.Connection, path: Path, *, create: bool) -> int:
     """The schema version, 0 for an empty file. Reads only."""
-    application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    application, version = pragma(connection, "application_id"), pragma(connection, "user_version")
     if application == APPLICATION_ID:
         if version > newest():
             raise Refused("newer_schema", found=version, known=newest())
         return int(version)
-    if application != 0 or version != 0 or connection.execute("SELECT count(*) FROM sqlite_master").get:
+    if application != 0 or version != 0 or _tables(connection):
         raise Refused("not_ours", location=str(path))
     if not create:
         raise Refused("no_database", location=str(path))
     return 0
 
 
+def _tables(connection: apsw.Connection) -> int:
+    counted = one(connection, "SELECT count(*) FROM sqlite_master")
+    return counted[0] if counted else 0
+
+
 def _migrate(connection: apsw.Connection, path: Path, *, create: bool) -> None:
-    connection.execute("BEGIN IMMEDIATE")
+    run(connection, "BEGIN IMMEDIATE")
     try:
         done = _identify(connection, path, create=create)  # again: another process may have been first
         for step in migrations()[done:]:
-            connection.execute(step.sql)
-            connection.pragma("user_version", step.number)
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.execute("COMMIT")
+            run(connection, step.sql)
+            pragma(connection, "user_version", step.number)
+        pragma(connection, "application_id", APPLICATION_ID)
+        run(connection, "COMMIT")
     except BaseException:
         with suppress(apsw.Error):
-            connection.execute("ROLLBACK")
+            run(connection, "ROLLBACK")
         raise

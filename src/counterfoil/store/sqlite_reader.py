@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
-import apsw
-
 from counterfoil.model.conversation import SignalRecord
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry
@@ -12,6 +10,7 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.store.driver import Connection
 from counterfoil.store.finding import numbers_in
 from counterfoil.store.port import Found, Page, Part
 from counterfoil.store.queries import sql
@@ -24,7 +23,7 @@ T = TypeVar("T")
 class SqliteLists:
     """The lists that people look at."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def runs(
@@ -95,7 +94,7 @@ class SqliteLists:
 class SqliteReader:
     """One consistent snapshot. Its iterators are read inside the block that opened it."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.lists = SqliteLists(connection)
 

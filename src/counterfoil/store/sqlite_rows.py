@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import apsw
-
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import GENESIS
 from counterfoil.model.run import RunRecord
 from counterfoil.store.batch import Batch
+from counterfoil.store.driver import Connection
 from counterfoil.store.port import Read
 from counterfoil.store.queries import sql
 from counterfoil.store.statements import (
@@ -27,13 +26,13 @@ _LEASE_PLACES = tuple(_RUNS.columns.index(name) for name in LEASE_COLUMNS)
 _LEASE_SET = frozenset(_LEASE_PLACES)
 
 
-def read_installation(connection: apsw.Connection) -> InstallationRecord | None:
+def read_installation(connection: Connection) -> InstallationRecord | None:
     """The one row, or None."""
     values = connection.execute(sql("installation")).fetchone()
     return None if values is None else InstallationRecord(*values)
 
 
-def load(connection: apsw.Connection, reads: Iterable[Read], clock_us: int) -> Batch:
+def load(connection: Connection, reads: Iterable[Read], clock_us: int) -> Batch:
     """Everything the verbs of a batch named, read inside its transaction."""
     installation = read_installation(connection)
     batch = Batch(
@@ -57,13 +56,13 @@ def load(connection: apsw.Connection, reads: Iterable[Read], clock_us: int) -> B
     return batch
 
 
-def rows_by_key(connection: apsw.Connection, table: Table, keys: Iterable[Key]) -> Iterable[Any]:
+def rows_by_key(connection: Connection, table: Table, keys: Iterable[Key]) -> Iterable[Any]:
     """The rows with these primary keys, in no order."""
     asked = [key[0] for key in keys] if len(table.key) == 1 else [list(key) for key in keys]
     return map(table.row, connection.execute(STATEMENTS[table.name].by_key, (json.dumps(asked),)))
 
 
-def rows_by_index(connection: apsw.Connection, table: Table, index: str, values: Iterable[str | int]) -> Iterable[Any]:
+def rows_by_index(connection: Connection, table: Table, index: str, values: Iterable[str | int]) -> Iterable[Any]:
     """The rows whose column holds one of the values, or all rows, in the table's order."""
     statements = STATEMENTS[table.name]
     if index == "all":
@@ -71,7 +70,7 @@ def rows_by_index(connection: apsw.Connection, table: Table, index: str, values:
     return map(table.row, connection.execute(statements.by_index[index], (json.dumps(list(values)),)))
 
 
-def store(connection: apsw.Connection, batch: Batch, *, sends: bool) -> None:
+def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
     """Write what the verbs left. The caller holds the transaction and commits."""
     touched = {record for record, _ in batch.before}
     for table in ALL:
@@ -90,7 +89,7 @@ def _changed(batch: Batch, record: type[Any]) -> list[tuple[Any | None, Any]]:
     return [(before, batch.rows[record][key]) for (other, key), before in batch.before.items() if other is record]
 
 
-def _store_table(connection: apsw.Connection, table: Table, batch: Batch) -> None:
+def _store_table(connection: Connection, table: Table, batch: Batch) -> None:
     changed = _changed(batch, table.record)
     statements = STATEMENTS[table.name]
     new = [table.values(after) for before, after in changed if before is None]
@@ -99,7 +98,7 @@ def _store_table(connection: apsw.Connection, table: Table, batch: Batch) -> Non
     _many(connection, statements.update, old)
 
 
-def _store_runs(connection: apsw.Connection, batch: Batch) -> None:
+def _store_runs(connection: Connection, batch: Batch) -> None:
     """Runs have long rows: one that only got an entry or a lease is written by a small statement."""
     moved = dict(batch.moved)
     new: list[Values] = []
@@ -130,7 +129,7 @@ def _store_runs(connection: apsw.Connection, batch: Batch) -> None:
     _many(connection, ADVANCE_RUN, advanced)
 
 
-def _store_installation(connection: apsw.Connection, batch: Batch, *, sends: bool) -> None:
+def _store_installation(connection: Connection, batch: Batch, *, sends: bool) -> None:
     installation = batch.installation
     if installation is None:
         return
@@ -149,6 +148,6 @@ def _store_installation(connection: apsw.Connection, batch: Batch, *, sends: boo
     connection.execute(ADVANCE_INSTALLATION, (batches, rolling, in_flight, batch.now, own))
 
 
-def _many(connection: apsw.Connection, statement: str, rows: Sequence[Values]) -> None:
+def _many(connection: Connection, statement: str, rows: Sequence[Values]) -> None:
     if rows:
         connection.executemany(statement, rows)

@@ -58,6 +58,7 @@ class Transaction:
         self._drafts: list[Draft] = []
         self._sequences: dict[str, int] = {}
         self._counters: dict[str, int] = {}
+        self._entries: list[Entry] = []
 
     # ------------------------------------------------------------------ looking
 
@@ -136,7 +137,10 @@ class Transaction:
         name: str | None = None,
         data: Any = None,
     ) -> Entry:
-        """The next entry of a run's chain, or of the installation's. What is given back has no body and digest yet."""
+        """The next entry of a run's chain, or of the installation's.
+
+        What is given back has no body and digest yet; if `decide` returns it, the outcome's value is the finished one.
+        """
         sequence = self._next_sequence(run_id)
         draft = Draft(run_id, sequence, kind, position, name, data, self.now)
         self._drafts.append(draft)
@@ -169,7 +173,7 @@ class Transaction:
         for (record, key), row in self._put.items():
             add_change(changes, BY_RECORD[record], batch.rows.get(record, {}).get(key), row)
         assert self._drafts or not changes, f"evidence changed without an entry: {changes}"
-        entries: list[Entry] = []
+        entries = self._entries
         heads: dict[str, bytes] = {}
         last = len(self._drafts) - 1
         for place, draft in enumerate(self._drafts):
@@ -183,3 +187,7 @@ class Transaction:
             batch.counters.update(self._counters)
             batch.counted = True
         return bool(entries or self._counters) or any(kept)
+
+    def entry(self, run_id: str, sequence: int) -> Entry:
+        """An entry of this verb, finished."""
+        return next(entry for entry in self._entries if (entry.run_id, entry.sequence) == (run_id, sequence))

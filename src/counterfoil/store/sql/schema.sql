@@ -325,14 +325,13 @@ CREATE TABLE workers (
     stopped_at INTEGER
 ) STRICT;
 
--- One holder for each occurrence of an intention, whatever the code above thinks.
+-- One holder of each intention, whatever the code above thinks.
 CREATE TABLE business_keys (
-    business_key TEXT NOT NULL,
+    business_key TEXT PRIMARY KEY,
     operation_id TEXT NOT NULL,
     payload_digest TEXT NOT NULL,
     occurrence INTEGER NOT NULL,
-    held_until INTEGER,
-    PRIMARY KEY (business_key, occurrence)
+    held_until INTEGER
 ) STRICT;
 
 CREATE INDEX business_keys_operation_id ON business_keys (operation_id);

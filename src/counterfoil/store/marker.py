@@ -1,0 +1,218 @@
+"""The outside marker: how far sending had come, kept where a restore of the database does not reach.
+
+Two files in a folder of the caller's choice: `<installation>.json`, replaced as a whole, and `<installation>.heads`,
+where one line is appended when a run parks or ends.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.store.port import Mark, StorageError
+
+Difference = Literal["behind", "missing", "copied", "moved", "rolled"]
+
+SENTENCES: dict[Difference, str] = {
+    "behind": "The database is older than what was sent from it: it was restored.",
+    "missing": "The database is not empty, and its outside marker is not there.",
+    "copied": "The file that the marker knows is still there: this is a copy of it, opened elsewhere.",
+    "moved": "The database has another path or file than the marker knows, and the same content.",
+    "rolled": "The database has another history than the one that was sent from: it was restored and went on.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which file the database is: its absolute path and its inode (no device number, which a reboot may change)."""
+
+    path: str
+    inode: int
+
+    @staticmethod
+    def of(database: Path) -> "Place":
+        """The place of an existing file."""
+        return Place(str(database.resolve()), database.stat().st_ino)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the marker holds."""
+
+    mark: Mark
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a chain at the time a run parked or ended."""
+
+    run_id: str
+    sequence: int
+    head: bytes
+
+
+class OutsideMarker:
+    """The marker of one installation. May be used from several threads; several processes take the highest."""
+
+    def __init__(self, folder: Path, installation_id: str, database: Path) -> None:
+        self._folder = folder
+        self._file = folder / f"{installation_id}.json"
+        self._heads = folder / f"{installation_id}.heads"
+        self._database = database
+        self._lock = Lock()
+
+    def flush(self, mark: Mark, *, adopt: bool = False) -> None:
+        """Store the mark; on disk when it returns. Raises StorageError.
+
+        It never goes back, since several processes flush the same marker: an older mark changes nothing. Only with
+        `adopt`, when a person finishes a restore, does it take whatever the database says.
+        """
+        with self._lock, _storage():
+            if not adopt:
+                known = self._read()
+                if known is not None and _order(known.mark) > _order(mark):
+                    return
+            self._write(Marked(mark, Place.of(self._database)))
+
+    def read(self) -> Marked | None:
+        """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""
+        with self._lock, _storage():
+            return self._read()
+
+    def append_head(self, head: Head) -> None:
+        """Add a line, flushed. Raises StorageError."""
+        line = json.dumps({"run_id": head.run_id, "sequence": head.sequence, "head": head.head.hex()}) + "\n"
+        with self._lock, _storage():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            new = not self._heads.exists()
+            with self._heads.open("ab") as file:
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            if new:
+                _flush_folder(self._folder)
+
+    def heads(self) -> list[Head]:
+        """The newest line of each chain. A last line that a crash has cut off is left out."""
+        with self._lock, _storage():
+            text = self._heads.read_text("utf-8") if self._heads.exists() else ""
+        newest: dict[str, Head] = {}
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                content = json.loads(line)
+                newest[content["run_id"]] = Head(
+                    content["run_id"], int(content["sequence"]), bytes.fromhex(content["head"])
+                )
+        return list(newest.values())
+
+    def _read(self) -> Marked | None:
+        try:
+            content: dict[str, Any] = json.loads(self._file.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as problem:
+            raise _damaged(self._file) from problem
+        try:
+            return Marked(
+                Mark(
+                    content["installation_id"],
+                    content["incarnation"],
+                    content["in_flight_batch"],
+                    content["batches"],
+                    bytes.fromhex(content["rolling"]),
+                ),
+                Place(content["path"], content["inode"]),
+            )
+        except (KeyError, TypeError, ValueError) as problem:
+            raise _damaged(self._file) from problem
+
+    def _write(self, marked: Marked) -> None:
+        mark, place = marked.mark, marked.place
+        content = {
+            "installation_id": mark.installation_id,
+            "incarnation": mark.incarnation,
+            "in_flight_batch": mark.in_flight_batch,
+            "batches": mark.batches,
+            "rolling": mark.rolling.hex(),
+            "path": place.path,
+            "inode": place.inode,
+        }
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # The process id keeps two processes from writing one temporary file.
+        temporary = self._file.with_suffix(f".{os.getpid()}.new")
+        with temporary.open("wb") as file:
+            file.write(json.dumps(content).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._file)
+        _flush_folder(self._folder)
+
+
+def compare(
+    marked: Marked | None, installation: InstallationRecord, place: Place, rolling: bytes | None
+) -> Difference | None:
+    """How a database stands to its marker; None when it is the one that was sent from.
+
+    `rolling` is the database's rolling digest at the marker's commit (`Reader.rolling_at`), None when it has no such
+    commit. The database may be ahead: a crash came between a commit and its marker.
+    """
+    if marked is None:
+        # An installation that never sent has nothing to lose.
+        return "missing" if installation.in_flight_batch > 0 else None
+    mark = marked.mark
+    if mark.installation_id != installation.installation_id:
+        return "rolled"
+    if _order(mark) > (installation.incarnation, installation.in_flight_batch):
+        return "behind"
+    if mark.in_flight_batch > 0 and mark.incarnation == installation.incarnation and rolling != mark.rolling:
+        return "rolled"
+    if marked.place == place:
+        return None
+    return "copied" if _still_there(marked.place, place) else "moved"
+
+
+def _still_there(known: Place, here: Place) -> bool:
+    """Whether the file that the marker knows still lies where it lay, besides this one."""
+    try:
+        return known.path != here.path and Place.of(Path(known.path)).inode == known.inode
+    except OSError:
+        return False
+
+
+def latest(marks: Iterable[Marked | None]) -> Marked | None:
+    """The highest of several markers."""
+    return max((marked for marked in marks if marked is not None), key=lambda m: _order(m.mark), default=None)
+
+
+def _order(mark: Mark) -> tuple[int, int]:
+    return mark.incarnation, mark.in_flight_batch
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _damaged(file: Path) -> Refused:
+    return StorageError("storage_failed", problem=f"the outside marker {file} is not readable as one")
+
+
+class _storage:
+    """Turns failures of the file system into ours."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, problem: object, trace: object) -> None:
+        if isinstance(problem, OSError):
+            code = "disk_full" if problem.errno == 28 else "storage_failed"
+            raise StorageError(code, problem=f"the outside marker: {problem}") from problem
