@@ -6,7 +6,6 @@ where one line is appended when a run parks or ends.
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
+from counterfoil.store.durable_file import append_line, failures_of, replace_file
 from counterfoil.store.port import Mark, StorageError
 
 Difference = Literal["behind", "missing", "copied", "moved", "rolled"]
@@ -62,7 +62,6 @@ class OutsideMarker:
     """The marker of one installation. May be used from several threads; several processes take the highest."""
 
     def __init__(self, folder: Path, installation_id: str, database: Path) -> None:
-        self._folder = folder
         self._file = folder / f"{installation_id}.json"
         self._heads = folder / f"{installation_id}.heads"
         self._database = database
@@ -74,7 +73,7 @@ class OutsideMarker:
         It never goes back, since several processes flush the same marker: an older mark changes nothing. Only with
         `adopt`, when a person finishes a restore, does it take whatever the database says.
         """
-        with self._lock, _storage():
+        with self._lock, failures_of("the outside marker"):
             if not adopt:
                 known = self._read()
                 if known is not None and _order(known.mark) > _order(mark):
@@ -83,25 +82,18 @@ class OutsideMarker:
 
     def read(self) -> Marked | None:
         """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""
-        with self._lock, _storage():
+        with self._lock, failures_of("the outside marker"):
             return self._read()
 
     def append_head(self, head: Head) -> None:
         """Add a line, flushed. Raises StorageError."""
         line = json.dumps({"run_id": head.run_id, "sequence": head.sequence, "head": head.head.hex()}) + "\n"
-        with self._lock, _storage():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            new = not self._heads.exists()
-            with self._heads.open("ab") as file:
-                file.write(line.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            if new:
-                _flush_folder(self._folder)
+        with self._lock, failures_of("the outside marker"):
+            append_line(self._heads, line.encode())
 
     def heads(self) -> list[Head]:
         """The newest line of each chain. A last line that a crash has cut off is left out."""
-        with self._lock, _storage():
+        with self._lock, failures_of("the outside marker"):
             text = self._heads.read_text("utf-8") if self._heads.exists() else ""
         newest: dict[str, Head] = {}
         for line in text.splitlines():
@@ -144,15 +136,7 @@ class OutsideMarker:
             "path": place.path,
             "inode": place.inode,
         }
-        self._folder.mkdir(parents=True, exist_ok=True)
-        # The process id keeps two processes from writing one temporary file.
-        temporary = self._file.with_suffix(f".{os.getpid()}.new")
-        with temporary.open("wb") as file:
-            file.write(json.dumps(content).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._file)
-        _flush_folder(self._folder)
+        replace_file(self._file, json.dumps(content).encode())
 
 
 def compare(
@@ -195,24 +179,5 @@ def _order(mark: Mark) -> tuple[int, int]:
     return mark.incarnation, mark.in_flight_batch
 
 
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _damaged(file: Path) -> Refused:
     return StorageError("storage_failed", problem=f"the outside marker {file} is not readable as one")
-
-
-class _storage:
-    """Turns failures of the file system into ours."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, problem: object, trace: object) -> None:
-        if isinstance(problem, OSError):
-            code = "disk_full" if problem.errno == 28 else "storage_failed"
-            raise StorageError(code, problem=f"the outside marker: {problem}") from problem

@@ -1,0 +1,57 @@
+"""Writing a file so that after any crash it is the old one or the new one, and the new one once this returned."""
+
+import errno
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from counterfoil.store.port import StorageError
+
+
+@contextmanager
+def failures_of(what: str) -> Generator[None, None, None]:
+    """Turns what the file system refuses into StorageError: disk_full or storage_failed."""
+    try:
+        yield
+    except OSError as problem:
+        full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise StorageError("disk_full" if full else "storage_failed", problem=f"{what}: {problem}") from problem
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The whole file, new or instead of the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The process id keeps two processes from writing one temporary file.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with temporary.open("wb") as file:
+        _write(file.fileno(), content)
+    temporary.replace(path)
+    flush_folder(path.parent)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """One more line at the end. A crash may leave a part of it, never a part of an earlier one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    # Unbuffered: one write call, so that lines of two processes do not mix.
+    with path.open("ab", buffering=0) as file:
+        _write(file.fileno(), line)
+    if new:
+        flush_folder(path.parent)
+
+
+def flush_folder(folder: Path) -> None:
+    """A name in a folder survives a power cut only once the folder itself was flushed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)

@@ -1,0 +1,45 @@
+"""Building the evidence tables again from the journal alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from counterfoil.store.journaling import Changes
+from counterfoil.store.tables import BY_NAME, Table, joined, plain
+
+WHOLE_ROW = "*"
+
+
+class Rebuilt:
+    """What the tables must hold, by the changes that entries carry."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def take(self, changes: Changes) -> None:
+        """The changes of the next entry."""
+        for name, rows in changes.items():
+            known = self._rows.setdefault(name, {})
+            for key, columns in rows.items():
+                known.setdefault(key, {}).update(columns)
+
+    def compare(self, table: Table, rows: Iterator[Any]) -> Iterator[tuple[str, str, str]]:
+        """(table, key, column) of all that differs; column `*` for a row that is only there, or only here."""
+        wanted = dict(self._rows.get(table.name, {}))
+        for row in rows:
+            key = joined(table.key_of(row))
+            columns = wanted.pop(key, None)
+            if columns is None:
+                yield table.name, key, WHOLE_ROW
+                continue
+            for column, value in zip(table.journaled, table.evidence_of(row), strict=True):
+                if columns.get(column) != plain(value):
+                    yield table.name, key, column
+        for key in wanted:
+            yield table.name, key, WHOLE_ROW
+
+    def unknown_tables(self) -> Iterator[tuple[str, str, str]]:
+        """Rows of tables that this code does not have."""
+        for name, rows in self._rows.items():
+            if name not in BY_NAME:
+                for key in rows:
+                    yield name, key, WHOLE_ROW
