@@ -14,14 +14,14 @@ demo: set-up-demo ## the main job, killed and recovered, on SQLite: no keys, no 
 	@$(BIN)/counterfoil demo
 
 test: set-up-dev ## everything: checks, then every suite, with seconds for each
-	@$(MAKE) --no-print-directory lint layers types
+	@$(MAKE) --no-print-directory --keep-going lint layers types
 	@$(BIN)/python scripts/run_suites.py
 
 check: set-up-dev ## style, types, layers, sizes, words
-	@$(MAKE) --no-print-directory lint layers types architecture
+	@$(MAKE) --no-print-directory --keep-going lint layers types architecture
 
 check-fast: set-up-dev ## what takes seconds: check without the types
-	@$(MAKE) --no-print-directory lint layers architecture
+	@$(MAKE) --no-print-directory --keep-going lint layers architecture
 
 fix: set-up-dev ## format, and mend what can be mended without thinking
 	@$(BIN)/ruff check --quiet --fix .
