@@ -16,7 +16,7 @@ class Effect:
     """What a write came to. `made` is False when the object existed before it."""
 
     reply: Reply
-    record_id: str | None
+    place: str | None
     made: bool = False
 
 
@@ -49,24 +49,23 @@ class Effects:
             status=status,
         )
         self._records.add(record)
-        return Effect(Reply(status, body_under_key(status, record.shown())), record.id, made=True)
+        return Effect(Reply(status, body_under_key(status, record.shown())), record.place, made=True)
 
     def upon(self, record: Record, write: Write) -> Effect:
         """A write for an object that exists: refused, overwritten, or answered as it is."""
         if write.create_only:
-            return Effect(error_reply(412, "exists", f"{record.id} exists"), record.id)
+            return Effect(error_reply(412, "exists", f"{record.id} exists"), record.place)
         if record.payload_digest != write.digest:
             if self._contract.other_body == "rejects":
-                return Effect(mismatch(self._contract), record.id)
+                return Effect(mismatch(self._contract), record.place)
             if self._contract.other_body == "overwrites":
                 record = replace(record, payload=write.payload, form=write.form, payload_digest=write.digest)
                 self._records.replace(record)
-        return Effect(existing(self._contract, record), record.id)
+        return Effect(existing(self._contract, record), record.place)
 
     def _same_object(self, write: Write, chosen: str | None) -> Record | None:
         if chosen is not None:
-            place = (_collection(write.path), chosen)
-            return next((record for record in self._records if (record.path, record.id) == place), None)
+            return self._records.get(write.path)  # With a chosen id, the path of the write is the object's place.
         name = self._contract.unique_field
         value = None if name is None else as_object(write.payload).get(name)
         if name is None or value is None:

@@ -18,7 +18,7 @@ class KeyEntry:
     started_at: float
     status: int | None = None
     body: object = None
-    record_id: str | None = None
+    place: str | None = None
 
 
 def repeat_of(contract: SandboxContract, entry: KeyEntry | None, digest: str, now: float) -> Repeat:
@@ -29,11 +29,11 @@ def repeat_of(contract: SandboxContract, entry: KeyEntry | None, digest: str, no
         return "mismatch"
     if entry.status is None:
         return _while_it_runs(contract, entry, now)
-    if entry.digest != digest and contract.other_body == "overwrites" and entry.record_id is not None:
+    if entry.digest != digest and contract.other_body == "overwrites" and entry.place is not None:
         return "overwrite"
     if f"{entry.status // 100}xx" in contract.saves:
         return "replay"
-    return "resume" if contract.resumes and entry.record_id is not None else "execute"
+    return "resume" if contract.resumes and entry.place is not None else "execute"
 
 
 def identity_of(contract: SandboxContract, write: Write) -> str | None:
@@ -60,7 +60,7 @@ class Keys:
                 record.at_seconds,
                 record.status,
                 body_under_key(record.status, record.shown()),
-                record.id,
+                record.place,
             )
             for record in records
             if record.identity is not None

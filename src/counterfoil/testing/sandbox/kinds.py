@@ -45,7 +45,6 @@ KINDS: Mapping[str, SandboxContract] = {
             kind="F",
             replay="conflicts",
             other_body="replays",
-            saves=_SUCCESS,
             key_window_seconds=None,
             lookup_by=_REFERENCE,
             replay_marker=False,

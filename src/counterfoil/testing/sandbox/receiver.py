@@ -30,7 +30,7 @@ class Outcome:
     reply: Reply
     fault: Fault | None = None
     entry: KeyEntry | None = None
-    record_id: str | None = None
+    place: str | None = None
     replayed: bool = False
 
 
@@ -40,6 +40,7 @@ class _Landing:
     write: Write
     identity: str | None
     entry: KeyEntry
+    timer: threading.Timer
 
 
 class Receiver:
@@ -74,7 +75,7 @@ class Receiver:
         """The first request has ended: its key is no longer in progress."""
         if outcome.entry is not None:
             with self._changed:
-                self._end(outcome.entry, outcome.reply, outcome.record_id)
+                self._end(outcome.entry, outcome.reply, outcome.place)
 
     def lookup(self, request: Request) -> Reply:
         """Answer a GET."""
@@ -108,20 +109,20 @@ class Receiver:
         if ruling == "execute" or entry is None:
             return None
         if ruling == "mismatch":
-            return Outcome(mismatch(self._contract), record_id=entry.record_id)
+            return Outcome(mismatch(self._contract), place=entry.place)
         if ruling in {"busy", "wait"}:
             return Outcome(
                 error_reply(self._contract.in_progress_status, "in_progress", "the first request still runs")
             )
         if ruling == "refuse":
             return Outcome(error_reply(422, "in_progress", "refused, because the first request still runs"))
-        record = None if entry.record_id is None else self._records.get(entry.record_id)
+        record = self._records.get(entry.place)
         if record is not None and ruling == "overwrite":
             effect = self._effects.upon(record, write)
-            return Outcome(effect.reply, record_id=record.id, replayed=True)
+            return Outcome(effect.reply, place=record.place, replayed=True)
         if record is not None and ruling == "resume":
-            self._end(entry, Reply(201, record.shown()), record.id)
-        return Outcome(replay(self._contract, entry, record), record_id=entry.record_id, replayed=True)
+            self._end(entry, Reply(201, record.shown()), record.place)
+        return Outcome(replay(self._contract, entry, record), place=entry.place, replayed=True)
 
     def _ruling(self, identity: str | None, write: Write) -> Repeat:
         return repeat_of(self._contract, self._keys.find(identity), write.digest, self._clock.now())
@@ -148,20 +149,20 @@ class Receiver:
             return self._later(identity, write, entry, fault)
         status = 500 if name == "error-after-accept" else 201
         effect = self._effects.make(write, identity, self._clock.now(), status=status)
-        entry.record_id = effect.record_id
+        entry.place = effect.place
         if name in HOLDING:
-            return Outcome(effect.reply, fault, entry, effect.record_id, not effect.made)
-        self._end(entry, effect.reply, effect.record_id)
-        return Outcome(effect.reply, fault, None, effect.record_id, not effect.made)
+            return Outcome(effect.reply, fault, entry, effect.place, not effect.made)
+        self._end(entry, effect.reply, effect.place)
+        return Outcome(effect.reply, fault, None, effect.place, not effect.made)
 
     def _later(self, identity: str | None, write: Write, entry: KeyEntry, fault: Fault) -> Outcome:
         seconds = fault.seconds
         if seconds is None:
             seconds = self._contract.late_arrival_seconds or LATE_BY_DEFAULT_SECONDS
-        self._landings.append(_Landing(self._clock.now() + seconds, write, identity, entry))
         # The timer is for those who read only the record file; requests and the clock land what is due themselves.
         timer = threading.Timer(seconds + 0.01, self.witness)
         timer.daemon = True
+        self._landings.append(_Landing(self._clock.now() + seconds, write, identity, entry, timer))
         timer.start()
         return Outcome(Reply(202, {"status": "accepted"}), fault)
 
@@ -170,10 +171,11 @@ class Receiver:
         due = [landing for landing in self._landings if landing.due <= now]
         self._landings = [landing for landing in self._landings if landing.due > now]
         for landing in due:
+            landing.timer.cancel()
             # Its key may have let go and acted again meanwhile: the late effect lands all the same.
             effect = self._effects.make(landing.write, landing.identity, now)
-            self._end(landing.entry, effect.reply, effect.record_id)
+            self._end(landing.entry, effect.reply, effect.place)
 
-    def _end(self, entry: KeyEntry, reply: Reply, record_id: str | None) -> None:
-        entry.status, entry.body, entry.record_id = reply.status, reply.body, record_id
+    def _end(self, entry: KeyEntry, reply: Reply, place: str | None) -> None:
+        entry.status, entry.body, entry.place = reply.status, reply.body, place
         self._changed.notify_all()

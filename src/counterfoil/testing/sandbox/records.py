@@ -32,6 +32,11 @@ class Record:
     identity: str | None
     status: int
 
+    @property
+    def place(self) -> str:
+        """Where the record is found: its path and id. Ids alone are unique only when the sandbox chooses them."""
+        return f"{self.path.rstrip('/')}/{self.id}"
+
     def shown(self) -> dict[str, object]:
         """The record as a lookup and a reply show it: the body's fields, then what the sandbox adds."""
         added = {
@@ -67,7 +72,7 @@ class Records:
     def __init__(self, file: Path) -> None:
         """Read the records that the file already has. ValueError when a line is not a record; OSError as usual."""
         self.file = file
-        self._records = {record.id: record for record in _read(file)}
+        self._records = {record.place: record for record in _read(file)}
         self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def __iter__(self) -> Iterator[Record]:
@@ -76,15 +81,15 @@ class Records:
     def __len__(self) -> int:
         return len(self._records)
 
-    def get(self, record_id: str) -> Record | None:
-        """The record of that id."""
-        return self._records.get(record_id)
+    def get(self, place: str | None) -> Record | None:
+        """The record at a place."""
+        return None if place is None else self._records.get(place)
 
     def next_id(self, path: str) -> str:
         """An unused id after the path's last part: `/v1/cases` gives `case-814`."""
         noun = path.rstrip("/").rsplit("/", 1)[-1].removesuffix("s") or "record"
         number = _FIRST_NUMBER + len(self._records)
-        while f"{noun}-{number}" in self._records:
+        while f"{path.rstrip('/')}/{noun}-{number}" in self._records:
             number += 1
         return f"{noun}-{number}"
 
@@ -92,11 +97,11 @@ class Records:
         """Keep a new record."""
         os.write(self._file, _line(record))
         os.fsync(self._file)
-        self._records[record.id] = record
+        self._records[record.place] = record
 
     def replace(self, *changed: Record) -> None:
-        """Put records in the place of those with their ids; the file still has one line for each."""
-        self._records.update({record.id: record for record in changed})
+        """Put records over those at their places; the file still has one line for each."""
+        self._records.update({record.place: record for record in changed})
         beside = self.file.with_name(self.file.name + ".new")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.write(descriptor, b"".join(map(_line, self._records.values())))

@@ -85,7 +85,7 @@ class Sandbox(StandIn):
                 "payload_digest": write.digest,
                 "fault": None if outcome.fault is None else outcome.fault.name,
                 "status": outcome.reply.status,
-                "record_id": outcome.record_id,
+                "record_id": None if outcome.place is None else outcome.place.rpartition("/")[2],
                 "replayed": outcome.replayed,
             }
         )
