@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from counterfoil.model.codec import digest_of
-from counterfoil.model.contract_checks import contradictions_of
+from counterfoil.model.contract_checks import contradictions, refusal_at_start
 from counterfoil.model.contract_parts import (
     Found,
     IdempotencyKey,
@@ -36,6 +36,7 @@ __all__ = [
     "Webhook",
     "When",
     "contradictions",
+    "refusal_at_start",
 ]
 
 _TIMES = frozenset(
@@ -92,7 +93,9 @@ class Contract:
         made = _times(stored)
         made["classifier"] = [_rule(rule) for rule in stored["classifier"]]
         if stored.get("key"):
-            made["key"] = IdempotencyKey(**_times(stored["key"]) | {"format": KeyFormat(stored["key"]["format"])})
+            key = _times(stored["key"])
+            key["format"] = KeyFormat(key["format"])
+            made["key"] = IdempotencyKey(**key)
         if stored.get("lookup"):
             made["lookup"] = Lookup(**_times(stored["lookup"]))
         for name, kind in (("reference", Reference), ("provenance", Provenance)):
@@ -100,11 +103,6 @@ class Contract:
                 made[name] = kind(**stored[name])
         made["receipts"] = [Webhook(**webhook) for webhook in stored.get("receipts", ())]
         return cls(**made)
-
-
-def contradictions(contract: Contract) -> list[str]:
-    """What is wrong with a contract, each as a clause. Empty: nothing. The start refuses anything else."""
-    return contradictions_of(contract)
 
 
 def _plain(value: Any) -> Any:
@@ -115,12 +113,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {str(name): _plain(item) for name, item in cast(Mapping[Any, Any], value).items()}
     if isinstance(value, Set):
-        return sorted((_plain(item) for item in value), key=str)  # pyright: ignore[reportUnknownVariableType]
+        return sorted((_plain(item) for item in cast(Set[Any], value)), key=str)
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    if hasattr(value, "__dataclass_fields__"):
+        return [_plain(item) for item in cast(Sequence[Any], value)]
+    if is_dataclass(value):
         return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if callable(value):
         return f"{value.__module__}:{value.__qualname__}"

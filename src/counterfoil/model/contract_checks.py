@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from counterfoil.model.contract_parts import Carrier, IdempotencyKey, Lookup, Meaning, Provenance, Rule
+from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.model.contract import Contract
@@ -14,150 +15,197 @@ COUNTS = frozenset({"type", "reference", "credential", "created_after_first_send
 SCOPES = frozenset({"credential", "session", "region", "endpoint"})
 CLASSES = frozenset({"2xx", "4xx", "5xx"})
 _CONFIDENCE = frozenset({"documented", "inferred", "unknown"})
+_CHOICES = {
+    "duplicate": ("benign", "costly", "irreversible"),
+    "stages": (None, "one", "asynchronous", "prepare_confirm"),
+    "precondition": (None, "create_if_absent", "expected_version"),
+    "key.clock": (None, "first_sent", "first_accepted", "completion", "close"),
+    "key.other_body": (None, "rejects", "replays", "identity", "overwrites"),
+    "key.in_progress": (None, "status", "waits", "refuses", "both_may_fail"),
+    "lookup.consistency": (None, "strong", "eventual"),
+    "lookup.finds_by": (None, "operation_id", "key", "content"),
+}
+_NOT_NEGATIVE = ("key.margin", "key.arrives_within", "lookup.visible_within", "lookup.arrives_within", "lookup.pause")
+_ABOVE_ZERO = ("key.retention", "key.account_retention", "key.lock_timeout", "request_timeout")
 _ZERO = timedelta(0)
 
+Clauses = list[tuple[bool, str]]  # whether something is wrong, and the clause that says so
 
-def contradictions_of(contract: Contract) -> list[str]:
-    """Every clause that is wrong, in the order of the contract's attributes."""
-    wrong = _classifier(contract) + _stages(contract)
+
+def contradictions(contract: Contract) -> list[str]:
+    """What is wrong with a contract, each as a clause. Empty: nothing."""
+    found = _values(contract) + _classifier(contract) + _before_execution(contract) + _stages(contract)
     if contract.key is not None:
-        wrong += _key(contract.key, contract)
+        found += _key(contract.key, {rule.meaning for rule in contract.classifier})
     if contract.lookup is not None:
-        wrong += _lookup(contract.lookup)
+        found += _lookup(contract.lookup)
     if contract.reference is not None:
-        wrong += _carrier("reference", contract.reference)
-    for webhook in contract.receipts:
-        if not (webhook.type and webhook.operation and webhook.dedupe and webhook.type_path):
-            wrong.append("a webhook names its type, the path to our operation id and its own id")
-    wrong += _counts(contract)
+        found += _carrier("reference", contract.reference)
+    found += _counts(contract)
     if contract.provenance is not None:
-        wrong += _provenance(contract.provenance, contract)
-    if contract.request_timeout <= _ZERO:
-        wrong.append("request_timeout is not above zero")
-    for name in ("procedure", "compensation"):
+        found += _provenance(contract.provenance, contract)
+    return [clause for wrong, clause in found if wrong]
+
+
+def refusal_at_start(name: str, contract: Contract, *, has_business_key: bool, repeatable: bool) -> Refused | None:
+    """Why the operation `name` may not be started with this contract; None: it may."""
+    wrong = contradictions(contract)
+    if wrong:
+        return Refused("contract_contradiction", name=name, problem="; ".join(wrong))
+    nothing_known = contract.key is None and contract.lookup is None and contract.precondition is None
+    if nothing_known and contract.procedure is None:
+        return Refused("no_way_to_know", name=name)
+    if contract.duplicate != "benign" and not has_business_key and not repeatable:
+        return Refused("no_business_key", name=name, duplicate=contract.duplicate)
+    return None
+
+
+def _values(contract: Contract) -> Clauses:
+    found: Clauses = [(not contract.api_version.strip(), "api_version is empty: a contract belongs to one")]
+    for name in ("procedure", "compensation", "action"):
         text: str | None = getattr(contract, name)
-        if text is not None and not text.strip():
-            wrong.append(f"{name} is empty")
-    if not contract.api_version.strip():
-        wrong.append("api_version is empty: a contract belongs to an action at an API version")
-    return wrong
+        found.append((text is not None and not text.strip(), f"{name} is empty"))
+    for path, known in _CHOICES.items():
+        value = _value(path, contract)
+        found.append((value not in known, f"{path} is {value!r}; known are {known}"))
+    for path in _NOT_NEGATIVE + _ABOVE_ZERO:
+        value = _value(path, contract)
+        if isinstance(value, timedelta):
+            below = value < _ZERO or (path in _ABOVE_ZERO and value == _ZERO)
+            found.append((below, f"{path} is {value}"))
+    for webhook in contract.receipts:
+        complete = webhook.type and webhook.type_path and webhook.operation and webhook.dedupe
+        found.append((not complete, "a webhook lacks its type, the path to our operation id or the path to its own id"))
+    return found
 
 
-def _fits_success(rule: Rule) -> bool:
-    if isinstance(rule.status, str):
-        return rule.status in ("any", "2xx")
-    return any(200 <= status < 300 for status in rule.status)
-
-
-def _classifier(contract: Contract) -> list[str]:
-    wrong: list[str] = []
+def _classifier(contract: Contract) -> Clauses:
     rules = contract.classifier
-    if not rules:
-        wrong.append("the classifier has no rule, so no answer could ever mean anything")
-    elif not any(rule.meaning is Meaning.APPLIED for rule in rules):
-        wrong.append("no rule of the classifier means applied")
-    if contract.key is None:
-        for meaning in (Meaning.KEY_MISMATCH, Meaning.KEY_POISONED):
-            if any(rule.meaning is meaning for rule in rules):
-                wrong.append(f"a rule means {meaning} and there is no key")
-    for place, rule in enumerate(rules[:-1]):
-        if rule.status == "any" and not rule.header and not rule.body:
-            wrong.append(f"rule {place + 1} fits every answer, so the rules after it are never read")
+    means = {rule.meaning for rule in rules}
+    found: Clauses = [
+        (Meaning.APPLIED not in means, "no rule of the classifier means applied"),
+        (Meaning.KEY_MISMATCH in means and contract.key is None, "a rule means key_mismatch and there is no key"),
+        (Meaning.KEY_POISONED in means and contract.key is None, "a rule means key_poisoned and there is no key"),
+    ]
+    for place, rule in enumerate(rules, 1):
+        plain = not rule.header and not rule.body
+        unread = plain and rule.status == "any" and place < len(rules)
+        found.append((unread, f"rule {place} fits every answer, so the rules after it are never read"))
+        refuses = plain and rule.meaning is Meaning.REFUSED and _takes(rule, 200)
+        found.append((refuses, f"rule {place} means refused for every success"))
+        applies = plain and rule.meaning is Meaning.APPLIED and _takes(rule, 500)
+        found.append((applies, f"rule {place} means applied for every server error"))
+    return found
+
+
+def _takes(rule: Rule, status: int) -> bool:
+    if isinstance(rule.status, str):
+        return rule.status in ("any", f"{status // 100}xx")
+    return status in rule.status
+
+
+def _before_execution(contract: Contract) -> Clauses:
+    found: Clauses = []
     for status in sorted(contract.before_execution, key=str):
-        if status == "2xx" or (isinstance(status, int) and 200 <= status < 300):
-            wrong.append(f"before_execution holds {status}, which is a success")
-        elif isinstance(status, str) and status not in ("3xx", "4xx", "5xx"):
-            wrong.append(f"before_execution holds {status!r}, which is neither a number nor a class such as '4xx'")
-    for rule in rules:
-        if rule.meaning is Meaning.REFUSED and not rule.body and not rule.header and rule.status in ("any", "2xx"):
-            wrong.append("a rule means refused for every success")
-    return wrong
+        success = status == "2xx" if isinstance(status, str) else 200 <= status < 300
+        found.append((success, f"before_execution holds {status}, which is a success"))
+        unknown = isinstance(status, str) and status not in ("2xx", "3xx", "4xx", "5xx")
+        found.append((unknown, f"before_execution holds {status!r}, neither a number nor a class such as '4xx'"))
+    return found
 
 
-def _stages(contract: Contract) -> list[str]:
-    if contract.stages == "prepare_confirm" and contract.key is None:
-        return ["stages is prepare_confirm and there is no key: the first stage's token is the identity of the second"]
-    if contract.stages == "asynchronous" and contract.lookup is None and not contract.receipts:
-        return ["stages is asynchronous and neither a lookup nor a webhook could show the end"]
-    return []
+def _stages(contract: Contract) -> Clauses:
+    deaf = contract.lookup is None and not contract.receipts
+    return [
+        (
+            contract.stages == "prepare_confirm" and contract.key is None,
+            "stages is prepare_confirm and there is no key: the first stage's token identifies the second",
+        ),
+        (
+            contract.stages == "asynchronous" and deaf,
+            "stages is asynchronous and neither a lookup nor a webhook could show the end",
+        ),
+    ]
 
 
-def _carrier(name: str, carrier: Carrier) -> list[str]:
-    places = carrier.places
-    if len(places) == 1:
-        return []
-    return [f"{name} travels in {' and '.join(places) or 'no place'}: name exactly one of header, query and body"]
+def _carrier(name: str, carrier: Carrier) -> Clauses:
+    places = " and ".join(carrier.places) or "no place"
+    return [(len(carrier.places) != 1, f"{name} travels in {places}: name exactly one of header, query and body")]
 
 
-def _key(key: IdempotencyKey, contract: Contract) -> list[str]:
-    wrong = _carrier("key", key)
-    if key.retention is None and key.account_retention is None:
-        wrong.append("the key has a window without a value: name its shortest retention")
-    for name in ("retention", "account_retention", "lock_timeout"):
-        value: timedelta | None = getattr(key, name)
-        if value is not None and value <= _ZERO:
-            wrong.append(f"key.{name} is not above zero")
-    for name in ("margin", "arrives_within"):
-        value = getattr(key, name)
-        if value is not None and value < _ZERO:
-            wrong.append(f"key.{name} is below zero")
-    for name, known in (("scope", SCOPES), ("saves", CLASSES)):
-        given: frozenset[str] = getattr(key, name) or frozenset()
-        if given - known:
-            wrong.append(f"key.{name} holds {sorted(given - known)}; known are {sorted(known)}")
-    if key.saves is not None and "2xx" not in key.saves:
-        wrong.append("key.saves leaves out 2xx: a key that does not keep a success protects nothing")
-    means = {rule.meaning for rule in contract.classifier}
-    if key.in_progress == "status" and Meaning.IN_PROGRESS not in means:
-        wrong.append("key.in_progress is status and no rule means in_progress")
-    if Meaning.KEY_POISONED in means and key.saves is not None and not key.saves & {"4xx", "5xx"}:
-        wrong.append("a rule means key_poisoned and key.saves holds no error")
-    if key.other_body in ("replays", "identity", "overwrites") and Meaning.KEY_MISMATCH in means:
-        wrong.append(f"a rule means key_mismatch and key.other_body is {key.other_body}")
-    if key.replay_marker is not None and not key.replay_marker:
-        wrong.append("key.replay_marker is empty, so every answer would be a replay")
-    return wrong
+def _key(key: IdempotencyKey, means: set[Meaning]) -> Clauses:
+    scope, saves = frozenset(key.scope or ()), frozenset(key.saves or ())
+    return [
+        *_carrier("key", key),
+        (
+            key.retention is None and key.account_retention is None,
+            "the key has a window without a value: name its shortest retention",
+        ),
+        (bool(scope - SCOPES), f"key.scope holds {sorted(scope - SCOPES)}; known are {sorted(SCOPES)}"),
+        (bool(saves - CLASSES), f"key.saves holds {sorted(saves - CLASSES)}; known are {sorted(CLASSES)}"),
+        (
+            key.saves is not None and "2xx" not in saves,
+            "key.saves leaves out 2xx: a key that does not keep a success protects nothing",
+        ),
+        (
+            key.in_progress == "status" and Meaning.IN_PROGRESS not in means,
+            "key.in_progress is status and no rule means in_progress",
+        ),
+        (
+            Meaning.KEY_POISONED in means and key.saves is not None and not saves & {"4xx", "5xx"},
+            "a rule means key_poisoned and key.saves holds no error",
+        ),
+        (
+            Meaning.KEY_MISMATCH in means and key.other_body not in (None, "rejects"),
+            f"a rule means key_mismatch and key.other_body is {key.other_body}",
+        ),
+        (
+            key.replay_marker is not None and not key.replay_marker,
+            "key.replay_marker is empty, so every answer would be a replay",
+        ),
+    ]
 
 
-def _lookup(lookup: Lookup) -> list[str]:
-    wrong: list[str] = []
-    for name in ("visible_within", "arrives_within", "pause"):
-        value: timedelta | None = getattr(lookup, name)
-        if value is not None and value < _ZERO:
-            wrong.append(f"lookup.{name} is below zero")
-    if lookup.absence_authorises:
-        unknown = [
-            name for name in ("consistency", "visible_within", "arrives_within") if getattr(lookup, name) is None
-        ]
-        if unknown:
-            wrong.append(f"lookup.absence_authorises is claimed and {' and '.join(unknown)} is unknown")
-    return wrong
+def _lookup(lookup: Lookup) -> Clauses:
+    needed = ("consistency", "visible_within", "arrives_within")
+    unknown = [name for name in needed if getattr(lookup, name) is None]
+    return [
+        (
+            bool(lookup.absence_authorises and unknown),
+            f"lookup.absence_authorises is claimed and unknown: {', '.join(unknown)}",
+        )
+    ]
 
 
-def _counts(contract: Contract) -> list[str]:
-    wrong = [f"counts_as holds {name!r}; known are {sorted(COUNTS)}" for name in sorted(contract.counts_as - COUNTS)]
-    if "reference" in contract.counts_as and contract.reference is None:
-        wrong.append("counts_as compares our reference and the contract stamps none")
-    if "seen_twice" in contract.counts_as and (contract.lookup is None or contract.lookup.visible_within is None):
-        wrong.append("counts_as wants to see a record twice and no lookup names visible_within")
-    return wrong
+def _counts(contract: Contract) -> Clauses:
+    unknown = sorted(contract.counts_as - COUNTS)
+    once = contract.lookup is None or contract.lookup.visible_within is None
+    return [
+        (bool(unknown), f"counts_as holds {unknown}; known are {sorted(COUNTS)}"),
+        (
+            "reference" in contract.counts_as and contract.reference is None,
+            "counts_as compares our reference and the contract stamps none",
+        ),
+        (
+            "seen_twice" in contract.counts_as and once,
+            "counts_as wants a record seen twice and no lookup says how far apart (visible_within)",
+        ),
+    ]
 
 
-def _provenance(provenance: Provenance, contract: Contract) -> list[str]:
-    wrong: list[str] = []
-    if not provenance.sources:
-        wrong.append("provenance names no source")
-    elif not provenance.date:
-        wrong.append("provenance names no date: facts about receivers go stale")
+def _provenance(provenance: Provenance, contract: Contract) -> Clauses:
+    found: Clauses = [
+        (not provenance.sources, "provenance names no source"),
+        (not provenance.date, "provenance names no date: facts about receivers go stale"),
+    ]
     for path, confidence in sorted(provenance.confidence.items()):
-        if confidence not in _CONFIDENCE:
-            wrong.append(f"provenance.confidence of {path} is {confidence!r}; known are {sorted(_CONFIDENCE)}")
-        elif not _exists(path, contract):
-            wrong.append(f"provenance.confidence names {path}, which the contract does not have")
-        elif confidence == "unknown" and _value(path, contract) is not None:
-            # Unknown is a value: a claim that nobody stands behind may not loosen a ruling.
-            wrong.append(f"{path} is claimed and its provenance says unknown")
-    return wrong
+        known, there = confidence in _CONFIDENCE, _exists(path, contract)
+        found.append((not known, f"provenance.confidence of {path} is {confidence!r}; known are {sorted(_CONFIDENCE)}"))
+        found.append((not there, f"provenance.confidence names {path}, which the contract does not have"))
+        # Unknown is a value: a claim that nobody stands behind may not loosen a ruling.
+        claimed = there and confidence == "unknown" and _value(path, contract) is not None
+        found.append((claimed, f"{path} is claimed and its provenance says unknown"))
+    return found
 
 
 def _exists(path: str, contract: Contract) -> bool:
@@ -167,5 +215,7 @@ def _exists(path: str, contract: Contract) -> bool:
 
 
 def _value(path: str, contract: Contract) -> object:
+    """The value at `key.retention` and the like; None where the part is missing."""
     holder, _, name = path.rpartition(".")
-    return getattr(getattr(contract, holder) if holder else contract, name)
+    part = getattr(contract, holder) if holder else contract
+    return None if part is None else getattr(part, name)

@@ -52,7 +52,9 @@ class When:
         """The rule that gives `meaning` to every answer that fits. Raises ValueError for an unknown status or meaning."""
         status = self.status
         if isinstance(status, str) and status not in ("any", "1xx", "2xx", "3xx", "4xx", "5xx"):
-            raise ValueError(f"status {status!r} is neither a number, a set of numbers, a class such as '2xx', nor 'any'")
+            raise ValueError(
+                f"status {status!r} is neither a number, a set of numbers, a class such as '2xx', nor 'any'"
+            )
         if isinstance(status, int):
             status = frozenset({status})
         elif not isinstance(status, str):

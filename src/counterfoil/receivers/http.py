@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json as jsonlib
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 import httpx2
 
@@ -49,6 +49,16 @@ class Gate(Protocol):
     def replied(self, exchange: Exchange) -> None:
         """Called when a reply is read, before anything else happens with it."""
         ...
+
+
+class Parts(TypedDict, total=False):
+    """What a write may carry: one of json, data (a form) and content; and params and headers."""
+
+    json: Any
+    data: Mapping[str, Any] | None
+    content: bytes | str | None
+    params: Mapping[str, Any] | None
+    headers: Mapping[str, str] | None
 
 
 class Reply:
@@ -101,22 +111,22 @@ class Sender:
         self._wrote = False
         self.exchange: Exchange | None = None
 
-    async def post(self, path: str, **parts: Any) -> Reply:
+    async def post(self, path: str, **parts: Unpack[Parts]) -> Reply:
         """One write. Parts: json, data, content, params, headers. Returns only a reply that the contract calls applied.
 
         Raises AttemptOver for every other end, Refused(outside_operation) for a second write or another host.
         """
         return await self._write("POST", path, **parts)
 
-    async def put(self, path: str, **parts: Any) -> Reply:
+    async def put(self, path: str, **parts: Unpack[Parts]) -> Reply:
         """As `post`."""
         return await self._write("PUT", path, **parts)
 
-    async def patch(self, path: str, **parts: Any) -> Reply:
+    async def patch(self, path: str, **parts: Unpack[Parts]) -> Reply:
         """As `post`."""
         return await self._write("PATCH", path, **parts)
 
-    async def delete(self, path: str, **parts: Any) -> Reply:
+    async def delete(self, path: str, **parts: Unpack[Parts]) -> Reply:
         """As `post`."""
         return await self._write("DELETE", path, **parts)
 
@@ -126,12 +136,12 @@ class Sender:
         """A read. Raises LookupUnreachable."""
         return await _read(self._url, path, params, {**(headers or {}), **self._credential}, self._timeout)
 
-    async def _write(self, method: str, path: str, **parts: Any) -> Reply:
+    async def _write(self, method: str, path: str, **parts: Unpack[Parts]) -> Reply:
         if self._wrote:
             raise Refused("outside_operation", problem="this attempt has made its one write already")
         self._wrote = True
         async with _client(self._timeout) as client:
-            request = self._frozen(client, method, path, **parts)
+            request = self._frozen(client, method, path, parts)
             digest = self._digest(request)
             await self._gate.before_send(digest)
             self.exchange = await self._exchange(client, request, digest)
@@ -140,21 +150,13 @@ class Sender:
             raise AttemptOver(self.exchange.problem or f"answered {meaning}", exchange=self.exchange, meaning=meaning)
         return Reply(self.exchange)
 
-    def _frozen(
-        self,
-        client: httpx2.AsyncClient,
-        method: str,
-        path: str,
-        *,
-        json: Any = None,
-        data: Mapping[str, Any] | None = None,
-        content: bytes | str | None = None,
-        params: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> httpx2.Request:
+    def _frozen(self, client: httpx2.AsyncClient, method: str, path: str, parts: Parts) -> httpx2.Request:
         """The request with all its bytes fixed: what is digested is what leaves."""
-        head = {name.lower(): value for name, value in (headers or {}).items()}
-        query = dict(params or {})
+        json, data, content = parts.get("json"), parts.get("data"), parts.get("content")
+        head = {
+            name.lower(): value for name, value in (parts.get("headers") or {}).items() if name.lower() not in _FRAME
+        }
+        query = dict(parts.get("params") or {})
         for carrier, value in self._stamps:
             if carrier.header:
                 head[carrier.header.lower()] = value
@@ -167,9 +169,8 @@ class Sender:
         if json is not None:
             content = jsonlib.dumps(json, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
             head.setdefault("content-type", "application/json")
-        return client.build_request(
-            method, _joined(self._url, path), params=query or None, headers=head, content=content, data=data
-        )
+        url = _joined(self._url, path)
+        return client.build_request(method, url, params=query or None, headers=head, content=content, data=data)
 
     def _digest(self, request: httpx2.Request) -> str:
         """Over method, target, body and the headers that carry meaning. Credentials are left out: they are scope."""
@@ -219,6 +220,9 @@ class Reader:
         return await _read(self._url, path, params, {**(headers or {}), **self._headers}, self._timeout)
 
 
+_FRAME = frozenset(
+    {"host", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"}
+)  # the transport's own
 _FIXED = {"accept-encoding": "identity", "connection": "close"}
 
 
@@ -236,9 +240,7 @@ def _joined(base: str, path: str) -> str:
     return f"{base.rstrip('/')}/{path.lstrip('/')}"
 
 
-def _stamped(
-    json: Any, data: Mapping[str, Any] | None, path: str, value: str
-) -> tuple[Any, Mapping[str, Any] | None]:
+def _stamped(json: Any, data: Mapping[str, Any] | None, path: str, value: str) -> tuple[Any, Mapping[str, Any] | None]:
     if data is not None:
         return json, {**data, path: value}
     body: dict[str, Any] = dict(json or {})

@@ -3,10 +3,10 @@
 from counterfoil.model.contract import Contract
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.receipt import LookupRecord
-from counterfoil.rules.evidence import is_closed, is_live, sent_fact
+from counterfoil.rules.evidence import sent_fact
 from counterfoil.rules.key_window import microseconds
 from counterfoil.rules.recovery_facts import Lookup, Sent
-from counterfoil.rules.situation import Situation
+from counterfoil.rules.situation import Situation, is_closed
 
 _FINDS = (Lookup.SEVERAL, Lookup.MISMATCH, Lookup.MATCH)  # the worst first
 
@@ -21,13 +21,13 @@ def lookup_fact(situation: Situation) -> Lookup:
             return find
     if situation.contract.lookup is None:
         return Lookup.IMPOSSIBLE
-    if any(is_live(attempt, situation.now) for attempt in situation.attempts):
+    if situation.live:
         return Lookup.TOO_EARLY  # a begun attempt voids what absence said
     newest = _newest(situation, since)
     if newest is None or sent_fact(situation) is Sent.NO:
         return Lookup.DUE
     if newest.result == "unreachable":
-        return Lookup.DUE if situation.now >= reachable_at(situation, newest) else Lookup.UNREACHABLE
+        return Lookup.DUE if situation.now >= ask_again_at(situation) else Lookup.UNREACHABLE
     from_then = absence_counts_from(situation)
     if newest.asked_at < from_then:
         return Lookup.TOO_EARLY if situation.now < from_then else Lookup.DUE
@@ -62,10 +62,12 @@ def absence_counts_from(situation: Situation) -> int:
     return max(ends, default=0) + settled
 
 
-def reachable_at(situation: Situation, newest: LookupRecord) -> int:
+def ask_again_at(situation: Situation) -> int:
     """When a receiver that could not be reached is asked again."""
-    lookup = situation.contract.lookup
-    return newest.asked_at + (microseconds(lookup.pause) if lookup is not None else 0)
+    lookup, newest = situation.contract.lookup, _newest(situation, situation.weighed_before)
+    if lookup is None or newest is None:
+        return situation.now
+    return newest.asked_at + microseconds(lookup.pause)
 
 
 def _newest(situation: Situation, since: int) -> LookupRecord | None:

@@ -10,9 +10,7 @@ from counterfoil.model.operation import AttemptRecord, OperationStatus
 from counterfoil.rules.classify import status_class
 from counterfoil.rules.key_window import inside_window
 from counterfoil.rules.recovery_facts import Attempt, Evidence, Sender, Sent
-from counterfoil.rules.situation import Situation
-
-_EFFECTLESS = (Meaning.REFUSED, Meaning.NOT_APPLIED)
+from counterfoil.rules.situation import Situation, is_closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +21,11 @@ class Sighting:
     digest: str | None
 
 
-def is_live(attempt: AttemptRecord, now: int) -> bool:
-    """It may still begin to send: no end is recorded, its deadline is not over, its sender is not proven gone."""
-    return attempt.ended_at is None and attempt.sender_gone_at is None and now < attempt.deadline_at
-
-
-def is_closed(attempt: AttemptRecord) -> bool:
-    """Proven without effect, by its own answer or because our own layer saw that nothing left."""
-    return bool(attempt.closed) or (not attempt.sent and attempt.ended_at is not None) or attempt.answer_class in _EFFECTLESS
-
-
 def attempt_fact(situation: Situation) -> Attempt:
     """Live if any attempt may still send: one live attempt is enough to forbid another."""
     if not situation.attempts:
         return Attempt.NONE
-    live = any(is_live(attempt, situation.now) for attempt in situation.attempts)
-    return Attempt.LIVE if live else Attempt.OVER
+    return Attempt.LIVE if situation.live else Attempt.OVER
 
 
 def sent_fact(situation: Situation) -> Sent:
@@ -63,8 +50,10 @@ def sent_fact(situation: Situation) -> Sent:
 
 def sender_fact(situation: Situation) -> Sender:
     """Gone only when proven for every attempt that is not closed. A passed deadline or a lost lease proves nothing."""
-    if situation.restore_open or sent_fact(situation) is Sent.NO:
-        return Sender.NOT_PROVEN  # unfinished restore: whoever sent in the lost stretch may still be at it
+    if situation.live or sent_fact(situation) is Sent.NO:
+        return Sender.NOT_PROVEN  # still there, or nobody to be gone
+    if situation.restore_open or not (situation.attempts or situation.lost_attempts):
+        return Sender.NOT_PROVEN  # whoever sent in the stretch we have lost may still be at it
     gone = all(
         # Finishing a restore is a person's word that every sender from before it is gone.
         attempt.sender_gone_at is not None or _attested(attempt, situation)
@@ -99,7 +88,12 @@ def _is_stored_refusal(attempt: AttemptRecord, situation: Situation) -> bool:
     window the receiver has forgotten the earlier one.
     """
     key = situation.contract.key
-    if key is None or attempt.answer_class != Meaning.REFUSED or attempt.answer_status is None or attempt.exchange is None:
+    if (
+        key is None
+        or attempt.answer_class != Meaning.REFUSED
+        or attempt.answer_status is None
+        or attempt.exchange is None
+    ):
         return False
     if status_class(attempt.answer_status) not in (key.saves or {"2xx"}):
         return False

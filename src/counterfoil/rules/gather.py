@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.rules.absence import absence_counts_from, lookup_fact, reachable_at
-from counterfoil.rules.evidence import attempt_fact, evidence_fact, is_live, sender_fact, sent_fact
+from counterfoil.rules.absence import absence_counts_from, ask_again_at, lookup_fact
+from counterfoil.rules.evidence import attempt_fact, evidence_fact, sender_fact, sent_fact
 from counterfoil.rules.key_window import busy_until, key_fact, repeat_until
 from counterfoil.rules.recovery_facts import (
     Attempt,
@@ -20,7 +20,7 @@ from counterfoil.rules.recovery_facts import (
     Status,
     Stop,
 )
-from counterfoil.rules.situation import Situation
+from counterfoil.rules.situation import Situation, is_live
 
 __all__ = ["Situation", "gather", "next_look_at"]
 
@@ -61,7 +61,7 @@ def next_look_at(situation: Situation) -> int | None:
     if facts.lookup is Lookup.TOO_EARLY:
         times.append(absence_counts_from(situation))
     if facts.lookup is Lookup.UNREACHABLE:
-        times.append(min(reachable_at(situation, record) for record in situation.lookups[-1:]))
+        times.append(ask_again_at(situation))
     if situation.review is not None and facts.authority in (Authority.PENDING, Authority.VALID):
         times.append(situation.review.expires_at)
     return min((time for time in times if time is not None and time > now), default=None)
@@ -81,7 +81,7 @@ def resolution_fact(situation: Situation) -> Resolution:
     operation = situation.operation
     if operation.resolution is None or operation.status.closed:
         return Resolution.NONE
-    if any(is_live(attempt, situation.now) for attempt in situation.attempts):
+    if situation.live:
         return Resolution.NONE
     said: dict[str, Any] = json.loads(operation.resolution)
     if said["as"] in ("succeeded", "failed"):

@@ -1,6 +1,7 @@
 """Whether a repeat under the newest key is harmless: window, scope, bytes, and what the answers so far do to the key."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -8,7 +9,7 @@ from counterfoil.model.contract import Contract, IdempotencyKey, Meaning
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.rules.classify import status_class
 from counterfoil.rules.recovery_facts import Key, Resolution
-from counterfoil.rules.situation import Situation
+from counterfoil.rules.situation import Situation, is_closed
 
 _US = timedelta(microseconds=1)
 _HOUR = timedelta(hours=1) // _US
@@ -74,7 +75,8 @@ def busy_until(situation: Situation) -> int | None:
     if key is not None and key.in_progress in ("refuses", "both_may_fail"):
         # A repeat that meets the first one would be refused for that alone, which says nothing about the first.
         late = _late(situation.contract, _window(key))
-        times += [_end(attempt) + late for attempt in attempts if attempt.answer_at is None]
+        unanswered = [attempt for attempt in attempts if attempt.answer_at is None and not is_closed(attempt)]
+        times += [_end(attempt) + late for attempt in unanswered]
     waiting = [time for time in times if time > situation.now]
     return max(waiting, default=None)
 
@@ -86,7 +88,9 @@ def scope_digest(contract: Contract, parts: Mapping[str, str]) -> str:
     Where the contract declares the session, a key is good only within the one process that used it.
     """
     declared = contract.key.scope if contract.key is not None else None
-    narrowing = {"endpoint", "environment", "credential", "region"} if declared is None else set(declared) | {"environment"}
+    narrowing = (
+        {"endpoint", "environment", "credential", "region"} if declared is None else set(declared) | {"environment"}
+    )
     seen = "\x1e".join(f"{name}\x1f{parts.get(name, '')}" for name in sorted(narrowing))
     return "sha256:" + hashlib.sha256(seen.encode()).hexdigest()
 
@@ -106,11 +110,10 @@ def _busy_or_open(situation: Situation, attempts: list[AttemptRecord]) -> Key:
 def _unusable(situation: Situation, attempts: list[AttemptRecord], key: IdempotencyKey) -> bool:
     if situation.operation.key_state is not None or any(attempt.answer_class in _SPENT_KEY for attempt in attempts):
         return True
-    # The trap of the saved 500: an error that is kept under the key is all this key will ever answer.
-    saves = key.saves or {"2xx"}
-    if any(_answer_class_of(attempt) in saves and attempt.answer_class == Meaning.AMBIGUOUS for attempt in attempts):
+    if _says_no_more(attempts, key):
         return True
     # The same key in another scope (credential rotated, other region, new login) acts again.
+    attempts = [attempt for attempt in attempts if not is_closed(attempt)]
     if any(attempt.scope != situation.scope_now for attempt in attempts):
         return True
     if key.other_body == "rejects":
@@ -118,6 +121,22 @@ def _unusable(situation: Situation, attempts: list[AttemptRecord], key: Idempote
     # Elsewhere the same key with other bytes is a second effect, overwrites, or is answered with the first one's
     # answer. After a restore the bytes of the lost attempts are unknown.
     return situation.lost_attempts or len({attempt.request_digest for attempt in attempts}) > 1
+
+
+def _says_no_more(attempts: list[AttemptRecord], key: IdempotencyKey) -> bool:
+    """The trap of the saved 500: an error that is kept under the key is all that this key will ever answer.
+
+    A success that cannot be understood may be the word of something in between; the second one shows that it is not.
+    """
+    saves = key.saves or {"2xx"}
+    told = [_answer_class_of(a) for a in attempts if a.answer_class == Meaning.AMBIGUOUS and _told_whole(a)]
+    kept = [answer for answer in told if answer in saves]
+    return any(answer != "2xx" for answer in kept) or len(kept) > 1
+
+
+def _told_whole(attempt: AttemptRecord) -> bool:
+    """A reply that was cut says nothing about what is saved: the repeat may bring the rest."""
+    return attempt.exchange is None or json.loads(attempt.exchange).get("problem") is None
 
 
 def _closed(situation: Situation, attempts: list[AttemptRecord], key: IdempotencyKey, resolution: Resolution) -> bool:
@@ -133,14 +152,15 @@ def _closed(situation: Situation, attempts: list[AttemptRecord], key: Idempotenc
     if key.lock_timeout is not None and _lock_may_let_go(situation, attempts, key.lock_timeout):
         return True
     # A key number that no open try has used protects against none of them. Only a person orders that.
-    others = [a for a in situation.attempts if a.key_number != situation.operation.key_number and not a.closed and a.sent]
-    return bool(others) and not attempts and resolution is not Resolution.AGAIN_NEW
+    left_open = any(not is_closed(attempt) for attempt in situation.attempts)
+    return left_open and not attempts and resolution is not Resolution.AGAIN_NEW
 
 
 def _lock_may_let_go(situation: Situation, attempts: list[AttemptRecord], lock: timedelta) -> bool:
     """The receiver lets go of its lock though the first request may still run: a repeat would then run beside it."""
     needed = microseconds(situation.contract.request_timeout) + _late(situation.contract, microseconds(lock))
-    unanswered = [attempt for attempt in attempts if attempt.answer_class in (None, Meaning.IN_PROGRESS)]
+    running = (None, Meaning.IN_PROGRESS)
+    unanswered = [attempt for attempt in attempts if attempt.answer_class in running and not is_closed(attempt)]
     return any(situation.now + needed > attempt.started_at + microseconds(lock) for attempt in unanswered)
 
 
@@ -179,7 +199,7 @@ def _window_start(situation: Situation) -> int | None:
     starts = [attempt.started_at for attempt in attempts]
     if key.clock in ("first_accepted", "completion", "close"):
         # What was answered before execution, or never arrived, was never accepted and started no clock.
-        starts = [attempt.started_at for attempt in attempts if not attempt.closed or attempt.answer_class == Meaning.REFUSED]
+        starts = [a.started_at for a in attempts if not is_closed(a) or a.answer_class == Meaning.REFUSED]
     if key.clock in ("completion", "close"):
         # "At work" proves that it was not complete when that attempt began.
         working = [attempt.started_at for attempt in attempts if attempt.answer_class == Meaning.IN_PROGRESS]

@@ -3,11 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from counterfoil.model.contract import Contract
+from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
+
+_EFFECTLESS = (Meaning.REFUSED, Meaning.NOT_APPLIED)
+
+
+def is_live(attempt: AttemptRecord, now: int) -> bool:
+    """It may still begin to send: no end and no answer is recorded, its deadline is not over, its sender not proven gone."""
+    waiting = attempt.ended_at is None and attempt.answer_at is None and attempt.sender_gone_at is None
+    return waiting and now < attempt.deadline_at
+
+
+def is_closed(attempt: AttemptRecord) -> bool:
+    """Proven without effect: by its own answer, by absence, or because our own layer saw that nothing left."""
+    never_left = not attempt.sent and attempt.ended_at is not None
+    return bool(attempt.closed) or never_left or attempt.answer_class in _EFFECTLESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +50,11 @@ class Situation:
     now: int
     next_try_at: int | None = None
     weighed_at: int | None = None
+
+    @property
+    def live(self) -> bool:
+        """Some attempt may still begin to send."""
+        return any(is_live(attempt, self.now) for attempt in self.attempts)
 
     @property
     def restore_open(self) -> bool:
