@@ -22,6 +22,10 @@ class Rebuilt:
             for key, columns in rows.items():
                 known.setdefault(key, {}).update(columns)
 
+    def knows(self, table: str, key: str) -> bool:
+        """Whether the journal ever made this row."""
+        return key in self._rows.get(table, {})
+
     def compare(self, table: Table, rows: Iterator[Any]) -> Iterator[tuple[str, str, str]]:
         """(table, key, column) of all that differs; column `*` for a row that is only there, or only here."""
         wanted = dict(self._rows.get(table.name, {}))

@@ -4,9 +4,10 @@ Two files in a folder of the caller's choice: `<installation>.json`, replaced as
 where one line is appended when a run parks or ends.
 """
 
-import contextlib
+import fcntl
 import json
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -73,7 +74,7 @@ class OutsideMarker:
         It never goes back, since several processes flush the same marker: an older mark changes nothing. Only with
         `adopt`, when a person finishes a restore, does it take whatever the database says.
         """
-        with self._lock, failures_of("the outside marker"):
+        with self._lock, failures_of("the outside marker"), self._alone():
             if not adopt:
                 known = self._read()
                 if known is not None and _order(known.mark) > _order(mark):
@@ -97,12 +98,20 @@ class OutsideMarker:
             text = self._heads.read_text("utf-8") if self._heads.exists() else ""
         newest: dict[str, Head] = {}
         for line in text.splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with suppress(ValueError, KeyError, TypeError):
                 content = json.loads(line)
                 newest[content["run_id"]] = Head(
                     content["run_id"], int(content["sequence"]), bytes.fromhex(content["head"])
                 )
         return list(newest.values())
+
+    @contextmanager
+    def _alone(self) -> Generator[None, None, None]:
+        """No other process flushes meanwhile: between reading the old mark and replacing it, it could go back."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.with_suffix(".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _read(self) -> Marked | None:
         try:
@@ -145,11 +154,12 @@ def compare(
     """How a database stands to its marker; None when it is the one that was sent from.
 
     `rolling` is the database's rolling digest at the marker's commit (`Reader.rolling_at`), None when it has no such
-    commit. The database may be ahead: a crash came between a commit and its marker.
+    commit. The database may be ahead: a crash came between a commit and its marker. So after a comparison that found
+    nothing the caller flushes the marker.
     """
     if marked is None:
-        # An installation that never sent has nothing to lose.
-        return "missing" if installation.in_flight_batch > 0 else None
+        # The first commit only puts the installation there. A restored one may not know that it ever sent.
+        return "missing" if installation.batches > 1 else None
     mark = marked.mark
     if mark.installation_id != installation.installation_id:
         return "rolled"

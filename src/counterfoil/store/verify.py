@@ -58,34 +58,46 @@ class VerifyReport:
 class _Chain:
     sequence: int = -1
     digest: bytes = GENESIS
-    digests: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    missing: int = 0
+    entries: int = 0
+    gaps: set[int] = field(default_factory=set[int])
+    cut: int = 0
+    at_outside_head: bytes = b""
 
 
-def verify(reader: Reader, heads: Iterable[Head] = ()) -> VerifyReport:
-    """Read everything once. `heads` are those kept outside (`OutsideMarker.heads`). Memory: the evidence tables."""
-    outside = {head.run_id: head for head in heads}
+def verify(reader: Reader, heads: Iterable[Head] = (), *, run_id: str | None = None) -> VerifyReport:
+    """Read everything once; with `run_id` report on that chain and the rows it touched alone.
+
+    `heads` are those kept outside (`OutsideMarker.heads`). Takes the memory of the evidence tables.
+    """
+    outside = {head.run_id: head for head in heads if run_id in (None, head.run_id)}
     broken: list[Broken] = []
-    rebuilt = Rebuilt()
+    rebuilt, touched = Rebuilt(), set[tuple[str, str]]()
     chains: dict[str, _Chain] = {}
-    entries = newest = 0
-    for newest, entry in reader.journal():
-        entries += 1
+    newest = 0
+    for ordinal, entry in reader.journal():
+        newest = ordinal
         chain = chains.setdefault(entry.run_id, _Chain())
         broken += _check(chain, entry)
         if entry.run_id in outside and outside[entry.run_id].sequence == entry.sequence:
-            chain.digests[entry.sequence] = entry.digest
-        rebuilt.take(_changes(entry))
-    broken += _check_ends(reader, chains)
+            chain.at_outside_head = entry.digest
+        changes = _changes(entry)
+        rebuilt.take(changes)
+        if entry.run_id == run_id:
+            touched.update((table, key) for table, rows in changes.items() for key in rows)
+    broken += _check_ends(reader, chains, rebuilt)
     from_outside = _check_outside(outside, chains)
     broken += [problem for problem in from_outside if problem not in broken]
-    explained = sum(chain.missing for chain in chains.values())
-    if newest - entries > explained:
+    if newest > sum(chain.entries + len(chain.gaps) + chain.cut for chain in chains.values()):
         broken.append(Broken(None, newest, "removed"))
     compared, differences = _compare(reader, rebuilt)
+    if run_id is not None:
+        chains = {run_id: chains.get(run_id, _Chain())}
+        broken = [problem for problem in broken if problem.run_id == run_id]
+        differences = [row for row in differences if (row.table, row.key) in touched]
+        compared = len(touched)
     return VerifyReport(
         chains=len(chains),
-        entries=entries,
+        entries=sum(chain.entries for chain in chains.values()),
         heads_outside="missing" if not outside else "differ" if from_outside else "matched",
         broken=tuple(broken),
         rows_compared=compared,
@@ -96,43 +108,49 @@ def verify(reader: Reader, heads: Iterable[Head] = ()) -> VerifyReport:
 def _check(chain: _Chain, entry: Entry) -> list[Broken]:
     """One entry after the one before it. Goes on from the stored digest, so that each break is named once."""
     found: list[Broken] = []
+    chain.entries += 1
     if entry.sequence <= chain.sequence:
+        chain.gaps.discard(entry.sequence)
         found.append(Broken(entry.run_id, entry.sequence, "reordered"))
     elif entry.sequence > chain.sequence + 1:
-        found.append(Broken(entry.run_id, chain.sequence + 1, "removed"))
-        chain.missing += entry.sequence - chain.sequence - 1
-    else:
-        digest = chained(
-            chain.digest,
-            entry.run_id,
-            entry.sequence,
-            entry.kind,
-            entry.position,
-            entry.name,
-            entry.body,
-            entry.at,
-        )
-        if digest != entry.digest:
-            found.append(Broken(entry.run_id, entry.sequence, "rewritten"))
+        chain.gaps.update(range(chain.sequence + 1, entry.sequence))
+    elif entry.digest != chained(
+        chain.digest,
+        entry.run_id,
+        entry.sequence,
+        entry.kind,
+        entry.position,
+        entry.name,
+        entry.body,
+        entry.at,
+    ):
+        found.append(Broken(entry.run_id, entry.sequence, "rewritten"))
     chain.sequence, chain.digest = max(entry.sequence, chain.sequence), entry.digest
     return found
 
 
-def _check_ends(reader: Reader, chains: dict[str, _Chain]) -> list[Broken]:
-    """Each chain must end where its row says."""
-    found: list[Broken] = []
+def _check_ends(reader: Reader, chains: dict[str, _Chain], rebuilt: Rebuilt) -> list[Broken]:
+    """Each chain must be without gaps and end where its row says."""
+    found = [
+        Broken(run_id, gap, "removed")
+        for run_id, chain in chains.items()
+        for gap in sorted(chain.gaps)
+        if gap - 1 not in chain.gaps
+    ]
     known: set[str] = set()
     for run_id, sequence, head in reader.chains():
         known.add(run_id)
-        chain = chains.get(run_id, _Chain())
+        chain = chains.setdefault(run_id, _Chain())
         if chain.sequence < sequence:
             found.append(Broken(run_id, chain.sequence + 1, "truncated"))
-            chain.missing += sequence - chain.sequence
+            chain.cut = sequence - chain.sequence
         elif chain.sequence > sequence:
             found.append(Broken(run_id, sequence + 1, "forged"))
         elif chain.digest != head:
             found.append(Broken(run_id, sequence, "rewritten"))
-    return found + [Broken(run_id, 0, "forged") for run_id in chains if run_id not in known]
+    # A run whose row was deleted is named among the differences.
+    lost = [run_id for run_id in chains if run_id not in known and not rebuilt.knows("runs", run_id)]
+    return found + [Broken(run_id, 0, "forged") for run_id in lost]
 
 
 def _check_outside(outside: dict[str, Head], chains: dict[str, _Chain]) -> list[Broken]:
@@ -141,7 +159,7 @@ def _check_outside(outside: dict[str, Head], chains: dict[str, _Chain]) -> list[
         chain = chains.get(run_id, _Chain())
         if chain.sequence < head.sequence:
             found.append(Broken(run_id, chain.sequence + 1, "truncated"))
-        elif chain.digests.get(head.sequence) != head.head:
+        elif chain.at_outside_head != head.head:
             # The chain is whole in itself, and is not the one that was there.
             found.append(Broken(run_id, head.sequence, "forged"))
     return found
