@@ -97,6 +97,8 @@ INVARIANTS = [
      where(Lookup.MISMATCH, Lookup.SEVERAL) & ~where(Resolution.SUCCEEDED), ~SUCCEEDS),
     ("2.6", "a match beside a refusal is no success without a person",
      where(Lookup.MATCH) & REFUSED & ~where(Resolution.SUCCEEDED), ~SUCCEEDS),
+    ("2.6", "a match that nothing contradicts is a success, and no question for a person",
+     OPEN & MAYBE_SENT & where(Lookup.MATCH) & ~REFUSED, SUCCEEDS & ~ruled(Kind.ASK_PERSON)),
     ("2.8", "nothing is sent without authority", SENDS, ALLOWED),
     ("2.8", "an operation never sent whose approval lapsed is reviewed",
      OPEN & NEVER_SENT & ~SEEN & LOST & where(Stop.NONE) & ~where(Budget.SPENT), ruled(Kind.OPEN_REVIEW)),
@@ -111,6 +113,7 @@ INVARIANTS = [
     ("2.11", "the same key again only while it is open", SENDS & where(Resolution.AGAIN_SAME), OPEN_KEY),
     ("2.11", "an overtaken order goes back to a person", IN_DOUBT & where(Resolution.AGAIN_SAME) & where(Key.CLOSED, Key.UNUSABLE),
      asked(Ask.ORDER_OVERTAKEN)),
+    ("2.11", "an order is overtaken only by its key", asked(Ask.ORDER_OVERTAKEN), where(Key.CLOSED, Key.UNUSABLE)),
     ("2.11", "what a person has judged is never sent, asked for or waited for", JUDGED & OPEN,
      RECORDS | ruled(Kind.OPEN_INCIDENT)),
     ("2.11", "a person's word is not recorded over the receiver's own refusal of all or acceptance",
@@ -126,6 +129,9 @@ INVARIANTS = [
     ("2.19", "a find for a failed operation opens an incident", where(Status.FAILED) & SEEN & ~INCIDENT, ruled(Kind.OPEN_INCIDENT)),
     ("2.19", "a refusal of all, or proven absence, of a succeeded one opens an incident",
      where(Status.SUCCEEDED) & (REFUSED | where(Lookup.ABSENT_AUTH)) & ~INCIDENT, ruled(Kind.OPEN_INCIDENT)),
+    ("2.19", "something else under the number of a closed operation opens an incident", CLOSED & where(Lookup.MISMATCH) & ~INCIDENT,
+     ruled(Kind.OPEN_INCIDENT)),
+    ("2.19", "under an incident a person says which record counts", OPEN & NEVER_SENT & SEEN & INCIDENT, asked(Ask.DUPLICATE_FOUND)),
     ("2.19", "two records open an incident, whatever our record says", where(Lookup.SEVERAL) & ~INCIDENT, ruled(Kind.OPEN_INCIDENT)),
     ("2.19", "a find for what was never sent opens an incident", NEVER_SENT & SEEN & ~INCIDENT, ruled(Kind.OPEN_INCIDENT)),
     ("2.19", "an open incident freezes sending", INCIDENT, ~SENDS),
@@ -148,6 +154,8 @@ INVARIANTS = [
      & where(Stop.NONE) & where(Budget.LEFT), ruled(Kind.SEND)),
     ("promise", "a harmless repeat with everything allowed is made", IN_DOUBT & UNTOUCHED & ~PARTLY & OPEN_KEY & ALLOWED
      & where(Stop.NONE) & where(Budget.LEFT), ruled(Kind.REPEAT)),
+    ("promise", "absence that authorises a send is acted on, with or without a key", IN_DOUBT & UNTOUCHED & ~PARTLY & PROVEN_ABSENT
+     & where(Key.NONE, Key.CLOSED) & ALLOWED & where(Stop.NONE) & where(Budget.LEFT), ruled(Kind.SEND)),
 ]  # fmt: skip
 
 

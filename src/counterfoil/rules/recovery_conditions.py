@@ -33,11 +33,8 @@ class Part:
         """Bits of the combinations whose fact `name` is one of `wanted`."""
         if name in self.fixed:
             return self.everything if self.fixed[name] in wanted else 0
-        run = self.size
-        for free, kind in self.free:
-            run //= len(kind)
-            if free == name:
-                break
+        names = [free for free, _ in self.free]
+        run = prod(len(kind) for _, kind in self.free[names.index(name) + 1 :])
         block = (1 << run) - 1
         pattern = sum(block << place * run for place, value in enumerate(FACTS[name]) if value in wanted)
         return self._repeated(pattern, run * len(FACTS[name]))

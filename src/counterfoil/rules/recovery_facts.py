@@ -74,7 +74,7 @@ class Evidence(StrEnum):
     NONE = "none"
     ACCEPTED = "accepted"
     REFUSED = "refused"  # every try is closed by a refusal, or proven without effect
-    PARTLY = "partly"  # some try is refused and another is open
+    PARTLY = "partly"  # some try is refused and another is open; a try lost in a restore counts as open
 
 
 class Key(StrEnum):
