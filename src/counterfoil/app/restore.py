@@ -1,0 +1,64 @@
+"""The noun `restore`: after a restore, or in a copy opened elsewhere, nothing is sent until a named person finishes it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.app.secrets import prove
+from counterfoil.app.views.stops import restore_view
+from counterfoil.app.writes import parked_for
+from counterfoil.engine.administration import FinishRestore, begin_restore
+from counterfoil.engine.opened import Opened
+from counterfoil.model.errors import Refused
+from counterfoil.model.run import ParkReason
+
+AS = ("restored", "moved", "clone")
+
+
+class Restore:
+    """`app.restore`."""
+
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    def status(self) -> dict[str, Any]:
+        """`{recognised_by, suspended, in_doubt, adopted, state, restored_at, incarnation}`.
+
+        `in_doubt`: how many operations are in doubt. `adopted`: how many records of the receiver were adopted.
+        """
+        with self._opened().read() as reader:
+            return restore_view(reader)
+
+    async def begin(self, *, by: str, reason: str) -> dict[str, Any]:
+        """A person says that this database was restored, where nothing recognised it. Suspends sending. As `status`."""
+        if not reason.strip():
+            raise Refused("usage", problem="name the reason")
+        opened = self._opened()
+        outside = None if opened.marker is None else opened.marker.read()
+        with opened.read() as reader:
+            verb = begin_restore(
+                reader, f"{by}: {reason}", outside_incarnation=0 if outside is None else outside.mark.incarnation, by=by
+            )
+        await opened.write(verb)
+        return self.status()
+
+    async def finish(self, *, as_: str, by: str, secret: str, reason: str) -> dict[str, Any]:
+        """A person attests that every sender from before is gone, and sending is possible again. As `status`.
+
+        `as_`: restored, moved, or clone (a clone never acts on an operation that it did not prepare).
+        Raises Refused: no_restore, wrong_secret, usage.
+        """
+        if as_ not in AS:
+            raise Refused("usage", problem=f"--as {as_!r} is none of {', '.join(AS)}")
+        if not reason.strip():
+            raise Refused("usage", problem="name the reason")
+        opened = self._opened()
+        with opened.read() as reader:
+            prove(reader, by, secret)
+            verb = FinishRestore.over(
+                reader, opened.installation_id, as_, by, reason, parked_for(reader, ParkReason.RESTORED)
+            )
+        await opened.write(verb)
+        if opened.marker is not None:
+            # The one place where the marker takes whatever the database says: a person has just vouched for it.
+            opened.marker.flush(opened.database.marked(), adopt=True)
+        return self.status()

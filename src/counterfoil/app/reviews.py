@@ -1,0 +1,88 @@
+"""The noun `reviews`: what people are asked, and what they answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.app.finding import known_id
+from counterfoil.app.secrets import prove
+from counterfoil.app.views.listing import listed
+from counterfoil.app.views.review import review_view
+from counterfoil.app.views.shown import Shown
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.reviews import Answer, Answered, WithdrawApproval
+from counterfoil.model.errors import Refused
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.store.port import Reader
+
+
+class Reviews:
+    """`app.reviews`. A review is named by its id, a unique prefix, its number, or `rev-NUMBER`."""
+
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    def list(self, *, state: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
+        """`{items, next_cursor}`, newest first; each as `show`, without payload. Raises Refused(usage)."""
+        if state is not None and state not in {member.value for member in ReviewState}:
+            raise Refused("usage", problem=f"there is no state {state!r}; there are {', '.join(ReviewState)}")
+        opened = self._opened()
+        with opened.read() as reader:
+            page = reader.lists.reviews(state=state, before=cursor, limit=limit)
+            shown = Shown.of(opened, reader)
+            return listed([review_view(shown, review, whole=False) for review in page.items], page.next_cursor)
+
+    def show(self, review: str) -> dict[str, Any]:
+        """APPROVAL plus number, run_id, operation_id, kind, payload, sources, deadline_at, next_action. Raises Refused(not_found)."""
+        opened = self._opened()
+        with opened.read() as reader:
+            return review_view(Shown.of(opened, reader), _review(reader, review))
+
+    async def approve(self, review: str, *, digest: str, by: str, secret: str, comment: str = "") -> dict[str, Any]:
+        """Approve exactly this digest. `{review_id, state, decided: now|earlier}`.
+
+        Raises Refused: digest_mismatch, review_closed (both answers are kept), wrong_secret, role_missing, person_revoked.
+        """
+        return await self._answer(review, digest, by, secret, comment, approve=True, ask_revision=False)
+
+    async def reject(
+        self, review: str, *, digest: str, by: str, secret: str, comment: str = "", ask_revision: bool = False
+    ) -> dict[str, Any]:
+        """Reject this digest; with `ask_revision` the operation stays prepared for its next version. As `approve`."""
+        return await self._answer(review, digest, by, secret, comment, approve=False, ask_revision=ask_revision)
+
+    async def withdraw(
+        self, review: str, *, by: str, secret: str, comment: str = "", ask_revision: bool = False
+    ) -> dict[str, Any]:
+        """Take an approval back, until the first attempt. `{review_id, state, decided}`. Raises Refused(already_sent)."""
+        opened = self._opened()
+        record = self._proven(opened, review, by, secret)
+        verb = WithdrawApproval(record.run_id, record.review_id, record.operation_id, by, comment, ask_revision)
+        withdrawn: ReviewRecord = await opened.write(verb)
+        return {"review_id": withdrawn.review_id, "state": withdrawn.state.value, "decided": "now"}
+
+    async def _answer(
+        self, review: str, digest: str, by: str, secret: str, comment: str, *, approve: bool, ask_revision: bool
+    ) -> dict[str, Any]:
+        opened = self._opened()
+        record = self._proven(opened, review, by, secret)
+        answered: Answered = await opened.write(
+            Answer(record.run_id, record.review_id, record.operation_id, by, approve, digest, comment, ask_revision)
+        )
+        if answered.refused is not None:
+            raise answered.refused
+        return {
+            "review_id": record.review_id, "state": answered.review.state.value, "decided": answered.decided,
+            "run_id": record.run_id, "operation_id": record.operation_id,
+        }  # fmt: skip
+
+    def _proven(self, opened: Opened, review: str, by: str, secret: str) -> ReviewRecord:
+        with opened.read() as reader:
+            record = _review(reader, review)
+            prove(reader, by, secret)
+        return record
+
+
+def _review(reader: Reader, text: str) -> ReviewRecord:
+    record = reader.get(ReviewRecord, known_id(reader, "review", text))
+    assert record is not None, "the id was just found in this snapshot"
+    return record

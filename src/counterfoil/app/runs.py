@@ -1,0 +1,102 @@
+"""The noun `runs`: what a person asks of runs, and does to them."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from counterfoil.app.finding import known_id
+from counterfoil.app.views.listing import listed
+from counterfoil.app.views.run import run_summary, run_view
+from counterfoil.app.views.shown import Shown
+from counterfoil.engine.finish import AskToCancel, Resume
+from counterfoil.engine.opened import Opened
+from counterfoil.model.errors import Refused
+from counterfoil.model.run import ParkReason, RunRecord, RunState
+
+_KINDS = {"attempts": "attempts", "elapsed": "elapsed_us", "spend": "spend_micros"}
+
+
+class Runs:
+    """`app.runs`. A run is named by its id, a unique prefix of it, its number, or `run-NUMBER`."""
+
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    def list(
+        self,
+        *,
+        state: str | None = None,
+        workflow: str | None = None,
+        reason: str | None = None,
+        cursor: int | None = None,
+        limit: int = 50,
+    ) -> dict[str, Any]:
+        """`{items: [RUN without records], next_cursor}`, newest first. Raises Refused(usage) for an unknown state or reason."""
+        _known(state, RunState, "state")
+        _known(reason, ParkReason, "reason")
+        opened = self._opened()
+        with opened.read() as reader:
+            page = reader.lists.runs(state=state, workflow=workflow, reason=reason, before=cursor, limit=limit)
+            shown = Shown.of(opened, reader)
+            return listed([run_summary(shown, run) for run in page.items], page.next_cursor)
+
+    def show(self, run: str) -> dict[str, Any]:
+        """RUN with its six records. Raises Refused(not_found, ambiguous_id)."""
+        opened = self._opened()
+        with opened.read() as reader:
+            record = reader.get(RunRecord, known_id(reader, "run", run))
+            assert record is not None, "the id was just found in this snapshot"
+            return run_view(Shown.of(opened, reader), record)
+
+    async def cancel(self, run: str, *, by: str | None = None, reason: str = "") -> dict[str, Any]:
+        """Withdraw the wish: nothing more is sent. `{run_id, state, heading, next_action}`. Raises Refused(run_ended)."""
+        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, by, reason))
+
+    async def resume(
+        self, run: str, *, by: str | None = None, raises: Mapping[str, str | int] | None = None
+    ) -> dict[str, Any]:
+        """Move a parked run on. `raises`: new limits, `attempts` a count, `elapsed` seconds, `spend` decimal USD.
+
+        `{run_id, state, heading, next_action}`. Raises Refused(not_resumable, budget_not_raised, usage).
+        """
+        limits = {_kind(kind): _amount(kind, value) for kind, value in (raises or {}).items()}
+        return await self._move(run, lambda run_id, opened: Resume(run_id, by, False, limits, opened.deadlines))
+
+    async def retry(self, run: str, *, by: str | None = None) -> dict[str, Any]:
+        """Take up a failed or step_failed run, finished operations kept. Raises Refused(not_resumable)."""
+        return await self._move(run, lambda run_id, opened: Resume(run_id, by, True, {}, opened.deadlines))
+
+    async def _move(self, run: str, verb: Callable[[str, Opened], Any]) -> dict[str, Any]:
+        opened = self._opened()
+        with opened.read() as reader:
+            run_id = known_id(reader, "run", run)
+        await opened.write(verb(run_id, opened))
+        with opened.read() as reader:
+            record = reader.get(RunRecord, run_id)
+            assert record is not None, "a run is never deleted"
+            summary = run_summary(Shown.of(opened, reader), record)
+        return {name: summary[name] for name in ("run_id", "number", "state", "reason", "next_action")} | {
+            "heading": record.heading
+        }
+
+
+def _known(value: str | None, kind: type[RunState] | type[ParkReason], what: str) -> None:
+    if value is not None and value not in {member.value for member in kind}:
+        raise Refused("usage", problem=f"there is no {what} {value!r}; there are {', '.join(kind)}")
+
+
+def _kind(kind: str) -> str:
+    if kind not in _KINDS:
+        raise Refused("usage", problem=f"there is no budget {kind!r}; there are {', '.join(_KINDS)}")
+    return _KINDS[kind]
+
+
+def _amount(kind: str, value: str | int) -> int:
+    """The new limit as it is stored: a count, microseconds, or millionths of a dollar."""
+    try:
+        number = Decimal(str(value))
+        if not number.is_finite() or number <= 0:
+            raise ValueError(value)
+        return int(number if kind == "attempts" else number * 1_000_000)
+    except (InvalidOperation, ValueError) as problem:
+        raise Refused("usage", problem=f"{kind}={value} is not a number above zero") from problem

@@ -1,0 +1,44 @@
+"""The noun `signals`: something from outside that wakes a run."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.app.finding import known_id
+from counterfoil.app.views.listing import listed
+from counterfoil.app.views.moments import rfc3339
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.waits import StoreSignal
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.conversation import SignalRecord
+
+
+class Signals:
+    """`app.signals`. (`app.signal` is the same act with a typed payload.)"""
+
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    async def send(self, run: str, name: str, payload: Any, *, signal_id: str) -> dict[str, Any]:
+        """Store a signal; it is matched later. `payload` is plain JSON. `{run_id, signal_id, admitted: new|existing}`.
+
+        Raises Refused: signal_conflict (same id, other content), run_ended, not_found.
+        """
+        opened = self._opened()
+        with opened.read() as reader:
+            run_id = known_id(reader, "run", run)
+        admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, compact(payload)))
+        return {"run_id": run_id, "signal_id": signal_id, "name": name, "admitted": admitted}
+
+    def list(self, *, run: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
+        """`{items: [{run_id, signal_id, name, payload, payload_digest, at, taken_by}], next_cursor}`, newest first."""
+        with self._opened().read() as reader:
+            run_id = None if run is None else known_id(reader, "run", run)
+            page = reader.lists.signals(run_id=run_id, before=cursor, limit=limit)
+            return listed([_signal(signal) for signal in page.items], page.next_cursor)
+
+
+def _signal(signal: SignalRecord) -> dict[str, Any]:
+    return {
+        "run_id": signal.run_id, "signal_id": signal.signal_id, "name": signal.name, "payload": parsed(signal.payload),
+        "payload_digest": signal.payload_digest, "at": rfc3339(signal.at), "taken_by": signal.taken_by,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pure views: rows in, the JSON shapes of the command line out."""
