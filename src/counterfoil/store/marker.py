@@ -71,15 +71,16 @@ class OutsideMarker:
     def flush(self, mark: Mark, *, adopt: bool = False) -> None:
         """Store the mark; on disk when it returns. Raises StorageError.
 
-        It never goes back, since several processes flush the same marker: an older mark changes nothing. Only with
-        `adopt`, when a person finishes a restore, does it take whatever the database says.
+        It never goes back, since several processes flush the same marker: an older mark, or one of another file,
+        changes nothing. Only with `adopt`, when a person finishes a restore, does it take what the database says.
         """
         with self._lock, failures_of("the outside marker"), self._alone():
+            place = Place.of(self._database)
             if not adopt:
                 known = self._read()
-                if known is not None and _order(known.mark) > _order(mark):
+                if known is not None and (known.place != place or _order(known.mark) > _order(mark)):
                     return
-            self._write(Marked(mark, Place.of(self._database)))
+            self._write(Marked(mark, place))
 
     def read(self) -> Marked | None:
         """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""

@@ -19,7 +19,7 @@ from counterfoil.store.tables import BY_RECORD, ENTRIES
 
 T = TypeVar("T")
 
-_KINDS: dict[str, EntryKind] = {kind.value: kind for kind in EntryKind}
+_KINDS: dict[str, Any] = {kind.value: kind for kind in EntryKind}
 
 
 class SqliteLists:

@@ -119,6 +119,7 @@ CREATE TABLE operations (
     environment TEXT NOT NULL,
     action TEXT NOT NULL,
     api_version TEXT NOT NULL,
+    duplicate TEXT NOT NULL CHECK (duplicate IN ('benign', 'costly', 'irreversible')),
     business_key TEXT,
     key_number INTEGER NOT NULL CHECK (key_number BETWEEN 0 AND 255),
     proposal_version INTEGER NOT NULL,

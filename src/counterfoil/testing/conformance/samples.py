@@ -1,0 +1,223 @@
+"""One row of each record, with every kind of value in it."""
+
+from typing import Any
+
+from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.installation import (
+    BusinessKeyRecord,
+    ContractRecord,
+    IncidentRecord,
+    InstallationRecord,
+    SuspensionRecord,
+    WorkerRecord,
+)
+from counterfoil.model.journal import GENESIS
+from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.proposal import ProposalRecord
+from counterfoil.model.receipt import LookupRecord, ReceiptRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
+from counterfoil.model.run import RunRecord, RunState
+
+DIGEST = "sha256:" + "ab" * 32
+
+INSTALLATION = InstallationRecord(
+    installation_id="ins_sample",
+    name="Prüfstand",
+    single_person=0,
+    marker_accepted=0,
+    incarnation=1,
+    restore_state=None,
+    restore_reason=None,
+    restore_at=None,
+    batches=0,
+    rolling=GENESIS,
+    in_flight_batch=0,
+    clock_us=0,
+    created_at=7,
+)
+
+
+def run_named(run_id: str, number: int) -> RunRecord:
+    """A running run without entries."""
+    return RunRecord(
+        run_id=run_id,
+        number=number,
+        workflow="refund",
+        workflow_version=1,
+        generation=0,
+        request_id=f"request {run_id}",
+        input_digest=DIGEST,
+        input='{"letter":"zurück, bitte \\u0000"}',
+        state=RunState.RUNNING,
+        reason=None,
+        sentence="A worker drives it now.",
+        owner="ana",
+        owner_then=None,
+        deadline_at=9_000,
+        due_at=None,
+        heading=None,
+        result=None,
+        failure=None,
+        parent_run_id=None,
+        parent_position=None,
+        budget="{}",
+        failed_tries=0,
+        spent_micros=0,
+        reserved_micros=0,
+        waited_us=0,
+        crashes=0,
+        cancel_asked=0,
+        created_at=8,
+        started_at=None,
+        updated_at=8,
+        fence=1,
+        worker_id="wrk_1",
+        lease_until=9_000,
+        executing=1,
+        sequence=-1,
+        head=GENESIS,
+    )
+
+
+def operation_of(run_id: str, operation_id: str, number: int) -> OperationRecord:
+    """A prepared operation."""
+    return OperationRecord(
+        operation_id=operation_id,
+        number=number,
+        version=1,
+        run_id=run_id,
+        generation=0,
+        position="0.1",
+        name="create_refund",
+        occurrence=1,
+        receiver="stripe",
+        environment="test",
+        action="create_refund",
+        api_version="1",
+        business_key=f"key {operation_id}",
+        key_number=0,
+        proposal_version=1,
+        payload='{"amount":1}',
+        payload_digest=DIGEST,
+        contract_digest=DIGEST,
+        duplicate="costly",
+        status=OperationStatus.PREPARED,
+        reason=None,
+        reused_from=None,
+        sent=0,
+        first_sent_at=None,
+        attempts=0,
+        key_state=None,
+        in_progress_until=None,
+        withdrawn=None,
+        resolution=None,
+        resolved_at=None,
+        receipt_id=None,
+        owner="ana",
+        case_letter="P",
+        case_sentence="Never sent, and everything allows it.",
+        next_at=5,
+        incident_id=None,
+        incarnation=1,
+        prepared_at=4,
+        closed_at=None,
+    )
+
+
+def attempt_of(operation: OperationRecord, n: int) -> AttemptRecord:
+    """A try under way."""
+    return AttemptRecord(
+        attempt_id=f"att_{operation.operation_id}_{n}",
+        operation_id=operation.operation_id,
+        run_id=operation.run_id,
+        n=n,
+        worker_id="wrk_1",
+        host="here",
+        boot_id="boot",
+        fence=1,
+        key_number=0,
+        idempotency_key="key",
+        scope=DIGEST,
+        request_digest=DIGEST,
+        review_id=None,
+        started_at=10,
+        deadline_at=20,
+        ended_at=None,
+        sender_gone_at=None,
+        sent=1,
+        reached="nothing",
+        answer_status=None,
+        answer_class=None,
+        answer_at=None,
+        exchange=None,
+        late=0,
+        closed=0,
+    )
+
+
+def review_of(operation: OperationRecord, review_id: str, number: int) -> ReviewRecord:
+    """An open review."""
+    return ReviewRecord(
+        review_id=review_id,
+        number=number,
+        operation_id=operation.operation_id,
+        run_id=operation.run_id,
+        proposal_version=1,
+        digest=DIGEST,
+        kind="first",
+        state=ReviewState.OPEN,
+        role="approver",
+        owner="ana",
+        owner_then=None,
+        scope="{}",
+        opened_at=11,
+        expires_at=100 - number,
+        reviewer=None,
+        decided_at=None,
+        comment=None,
+        ask_revision=0,
+        used_by=None,
+        void=None,
+        incarnation=1,
+    )
+
+
+def incident_of(operation: OperationRecord, incident_id: str, number: int) -> IncidentRecord:
+    """An open incident."""
+    return IncidentRecord(
+        incident_id=incident_id,
+        number=number,
+        operation_id=operation.operation_id,
+        run_id=operation.run_id,
+        business_key=operation.business_key,
+        what="two records",
+        evidence="[]",
+        opened_at=12,
+        closed_at=None,
+        closed_by=None,
+        reason=None,
+    )
+
+
+def one_of_each(run_id: str) -> list[Any]:
+    """A row of every table besides installation and runs, in an order that references allow."""
+    operation = operation_of(run_id, "op_each", 1)
+    return [
+        PersonRecord("ana", '["approver"]', "scrypt", None, 1, None),
+        ContractRecord(DIGEST, '{"action":"create_refund"}'),
+        WorkerRecord("wrk_1", "here", "boot", 42, "{}", 1, 2, 0, None),
+        SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
+        operation,
+        attempt_of(operation, 1),
+        ReceiptRecord("rcp_1", operation.operation_id, run_id, None, "reply", "re_1", "{}", DIGEST, "first_result", 13),
+        LookupRecord("lkp_1", operation.operation_id, run_id, 1, 14, "absent", 1, "[]", 1),
+        ProposalRecord("prop_1", operation.operation_id, run_id, 1, "{}", DIGEST, "[]", "0.1", 15),
+        review_of(operation, "rev_1", 1),
+        AnswerRecord("ans_1", "rev_1", run_id, "ana", "approve", DIGEST, "gut so 👍", 0, 16, "now"),
+        incident_of(operation, "inc_1", 1),
+        BusinessKeyRecord("stripe/test/create_refund/4711", operation.operation_id, DIGEST, 1, None),
+        MessageRecord(run_id, 0, "user", "Bitte\nzurück", 17),
+        DocumentRecord(run_id, "preferences", 1, DIGEST, "{}", 18),
+        SignalRecord(run_id, "sig_1", "paid", "{}", DIGEST, 19, None),
+    ]
