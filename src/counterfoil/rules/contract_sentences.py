@@ -66,9 +66,10 @@ def _retry(contract: Contract) -> list[str]:
 def _key(key: IdempotencyKey) -> list[str]:
     kept = key.account_retention if key.account_retention is not None else key.retention
     after = {"first_accepted": "it was first accepted", "completion": "it was completed", "close": "it was closed"}
+    begun = after.get(key.clock or "", "it was first sent")
+    until = "for ever" if kept == timedelta.max else f"until {_duration(kept)} after {begun}"
     told = [
-        f"A retry under our key ({' and '.join(key.places)}, as {key.format.value}) has no second effect "
-        f"until {_duration(kept)} after {after.get(key.clock or '', 'it was first sent')}.",
+        f"A retry under our key ({' and '.join(key.places)}, as {key.format.value}) has no second effect {until}.",
         f"The last {_duration(key.margin)} of that time are left unused." if key.margin is not None else "",
         f"A request may arrive up to {_duration(key.arrives_within)} late." if key.arrives_within is not None else "",
         _scope(key),
@@ -173,8 +174,6 @@ def _origin(contract: Contract) -> list[str]:
 def _duration(duration: timedelta | None) -> str:
     if duration is None:
         return "an unknown time"
-    if duration == timedelta.max:
-        return "any time"
     seconds = duration.total_seconds()
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size and seconds % size == 0:
