@@ -141,3 +141,11 @@ def test_the_reference_in_the_metadata_of_a_json_body(tmp_path: Path) -> None:
     request = Request("POST", "/cases", "/cases", {}, {}, b'{"metadata": {"operation": "op_9"}}')
     assert write.reference == "op_1", "the header goes first"
     assert read_write(request, None).reference == "op_9"
+
+
+def test_a_record_is_flushed_before_it_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path, "key")
+    flushed: list[int] = []
+    monkeypatch.setattr("counterfoil.testing.sandbox.records.os.fsync", lambda _: flushed.append(len(bench.lines())))
+    bench.send()
+    assert flushed == [1], "one flush, and the line was in the file when it came"

@@ -44,7 +44,7 @@ def serve_until_input_closes(server: LoopbackServer, ready: Mapping[str, object]
     try:
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
-        while os.read(sys.stdin.fileno(), 4096):
+        while sys.stdin is not None and sys.stdin.buffer.read(4096):  # pyright: ignore[reportUnnecessaryComparison] - `<&-`
             pass
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # Ctrl-C in the terminal, or nobody reads the ready line: the same end as a closed input.
