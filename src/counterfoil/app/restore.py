@@ -6,7 +6,7 @@ from typing import Any
 from counterfoil.app.secrets import prove
 from counterfoil.app.views.stops import restore_view
 from counterfoil.app.writes import parked_for
-from counterfoil.engine.administration import FinishRestore, begin_restore
+from counterfoil.engine.restoring import FinishRestore, begin_restore
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason

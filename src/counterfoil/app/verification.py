@@ -5,11 +5,32 @@ from typing import Any
 
 from counterfoil.app.finding import known_id
 from counterfoil.engine.opened import Opened
+from counterfoil.store.verify import VerifyReport
+from counterfoil.store.verify import verify as verify_database
 
 
 def verify(opened: Callable[[], Opened], *, run: str | None = None) -> dict[str, Any]:
-    """`{chains, entries, heads_outside, broken, rows_compared, differences, signature}` of all chains, or of one run's.
+    """`{sound, chains, entries, heads_outside, broken, rows_compared, differences, signature}` of all chains, or of one run's.
 
-    Raises Refused(not_found) for an unknown run.
+    `sound` False is exit 1. Raises Refused(not_found, ambiguous_id) for an unknown run.
     """
-    raise NotImplementedError
+    here = opened()
+    heads = () if here.marker is None else here.marker.heads()
+    with here.read() as reader:
+        run_id = None if run is None else known_id(reader, "run", run)
+        return _report(verify_database(reader, heads, run_id=run_id))
+
+
+def _report(report: VerifyReport) -> dict[str, Any]:
+    return {
+        "sound": report.sound,
+        "chains": report.chains,
+        "entries": report.entries,
+        "heads_outside": report.heads_outside,
+        "broken": [
+            {"run_id": place.run_id, "sequence": place.sequence, "problem": place.problem} for place in report.broken
+        ],
+        "rows_compared": report.rows_compared,
+        "differences": [{"table": row.table, "key": row.key, "column": row.column} for row in report.differences],
+        "signature": {"key_id": None, "valid": None},
+    }

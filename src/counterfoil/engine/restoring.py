@@ -1,0 +1,157 @@
+"""After a restore, or in a copy opened elsewhere: what this database no longer knows may have been sent (rule 20)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from counterfoil.engine.acting import acting, wake_parked
+from counterfoil.engine.verb import RunVerb
+from counterfoil.model.errors import Refused
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import RunRecord
+from counterfoil.store.port import Read, Reader
+from counterfoil.store.transaction import Transaction
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BeginRestore(RunVerb):
+    """Suspend sending, raise the incarnation above everything known, and count every open operation as maybe sent.
+
+    `recognised_by`: what the marker's comparison said (behind, missing, moved, rolled), or "NAME: reason" of a person.
+    `outside_incarnation`: the marker's, 0 without one. `operations`: those that were not closed when it was asked for.
+    """
+
+    recognised_by: str
+    sentence: str = ""
+    outside_incarnation: int = 0
+    operations: tuple[str, ...] = ()
+    by: str | None = None
+    boundary: ClassVar[str] = "installation.changed"
+    sends: ClassVar[bool] = True
+
+    def reads(self) -> Sequence[Read]:
+        reads = [Read.key(OperationRecord, operation_id) for operation_id in self.operations]
+        reads += [Read.by(ReviewRecord, "operation_id", operation_id) for operation_id in self.operations]
+        return reads if self.by is None else [*reads, Read.key(PersonRecord, self.by)]
+
+    def decide(self, tx: Transaction) -> int:
+        """Gives the new incarnation."""
+        if self.by is not None:
+            acting(tx, self.by)
+        installation = tx.installation
+        incarnation = max(installation.incarnation, self.outside_incarnation) + 1
+        tx.put(
+            replace(
+                installation,
+                incarnation=incarnation,
+                restore_state="open",
+                restore_reason=self.recognised_by,
+                restore_at=tx.now,
+            )
+        )
+        marked = [self._doubted(tx, tx.must(OperationRecord, operation_id)) for operation_id in self.operations]
+        tx.append(
+            self.run_id, EntryKind.RESTORE, name="begun",
+            data={"recognised_by": self.recognised_by, "sentence": self.sentence, "by": self.by, "incarnation": incarnation, "in_doubt": sum(marked)},
+        )  # fmt: skip
+        return incarnation
+
+    def _doubted(self, tx: Transaction, operation: OperationRecord) -> bool:
+        if operation.status.closed:
+            return False
+        for review in tx.find(ReviewRecord, "operation_id", operation.operation_id):
+            # Void for attempted operations too: what was used or taken back since the restored head is lost.
+            if review.state is ReviewState.OPEN:
+                tx.put(replace(review, state=ReviewState.SUPERSEDED, void="restored"))
+            elif review.state is ReviewState.APPROVED and review.void is None:
+                tx.put(replace(review, void="restored"))
+        if not operation.sent:
+            tx.put(replace(operation, version=operation.version + 1, sent=1, first_sent_at=tx.now))
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class BeginCopy(BeginRestore):
+    """The same for a copy opened beside its original, without moving the marker: the original goes on undisturbed."""
+
+    sends: ClassVar[bool] = False
+
+
+def begin_restore(
+    reader: Reader, recognised_by: str, *, sentence: str = "", outside_incarnation: int = 0, by: str | None = None
+) -> BeginRestore:
+    """The verb for what the marker's comparison said about this database, over all operations that are open in it."""
+    installation = reader.installation
+    if installation is None:
+        raise Refused("not_found", what="installation", id="here")
+    operations = tuple(operation.operation_id for operation in open_operations(reader))
+    kind = BeginCopy if recognised_by == "copied" else BeginRestore
+    return kind(installation.installation_id, recognised_by, sentence, outside_incarnation, operations, by)
+
+
+def open_operations(reader: Reader) -> list[OperationRecord]:
+    """Every operation that is prepared, in flight or unknown, by number."""
+    found = reader.unresolved()
+    before: int | None = None
+    while True:
+        page = reader.lists.operations(status=OperationStatus.PREPARED.value, before=before, limit=PAGE)
+        found += page.items
+        before = page.next_cursor
+        if before is None:
+            return sorted(found, key=lambda operation: operation.number)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRestore(RunVerb):
+    """A person attests that every sender from before is gone. Wakes the `runs` that were parked for it.
+
+    `as_`: restored, moved or clone. Raises Refused(no_restore).
+    """
+
+    as_: str
+    by: str
+    reason: str
+    runs: tuple[str, ...]
+    foreign: tuple[str, ...]  # for a clone: the open operations that the original may act on
+    boundary: ClassVar[str] = "installation.changed"
+    sends: ClassVar[bool] = True
+
+    @staticmethod
+    def over(
+        reader: Reader, installation_id: str, as_: str, by: str, reason: str, runs: tuple[str, ...]
+    ) -> "FinishRestore":
+        """The verb over what is open now."""
+        foreign = tuple(o.operation_id for o in open_operations(reader)) if as_ == "clone" else ()
+        return FinishRestore(installation_id, as_, by, reason, runs, foreign)
+
+    def reads(self) -> Sequence[Read]:
+        reads = [Read.key(PersonRecord, self.by)]
+        reads += [Read.key(RunRecord, run_id) for run_id in self.runs]
+        reads += [Read.key(OperationRecord, operation_id) for operation_id in self.foreign]
+        return reads
+
+    def decide(self, tx: Transaction) -> None:
+        acting(tx, self.by)
+        installation = tx.installation
+        if installation.restore_state != "open":
+            raise Refused("no_restore")
+        # Every identity derived before this instant counts as maybe sent, so the time of the restore moves up to it.
+        tx.put(replace(installation, restore_state="finished", restore_at=tx.now))
+        for operation_id in self.foreign:
+            operation = tx.must(OperationRecord, operation_id)
+            if not operation.status.closed and operation.withdrawn is None:
+                # A copy never acts on an operation that it did not prepare; asking goes on.
+                tx.put(replace(operation, version=operation.version + 1, withdrawn="this is a clone"))
+        wake_parked(tx, self.runs, "restored")
+        tx.append(
+            self.run_id, EntryKind.RESTORE, name="finished",
+            data={
+                "as": self.as_, "by": self.by, "reason": self.reason, "incarnation": installation.incarnation,
+                "single_person": bool(installation.single_person),
+            },
+        )  # fmt: skip
