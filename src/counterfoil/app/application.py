@@ -1,0 +1,228 @@
+"""The application: what a user registers, and the verbs that everyone outside calls."""
+
+import asyncio
+import importlib
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from counterfoil import settings
+from counterfoil.app.artifacts import Artifacts
+from counterfoil.app.incidents import Incidents
+from counterfoil.app.ledger import Ledger, ledger_workflow
+from counterfoil.app.opening import open_installation
+from counterfoil.app.operations import Operations
+from counterfoil.app.people import People
+from counterfoil.app.registration import check_owners, operation_from, owners_of, roles_of, workflow_from
+from counterfoil.app.restore import Restore
+from counterfoil.app.reviews import Reviews
+from counterfoil.app.runs import Runs
+from counterfoil.app.signals import Signals
+from counterfoil.app.submitted import Submitted
+from counterfoil.app.writes import Writes
+from counterfoil.engine.boundaries import Boundaries, crash_point
+from counterfoil.engine.clock import Chance, Clock, SystemClock
+from counterfoil.engine.definitions import (
+    Bearer,
+    Env,
+    Operation,
+    ReceiverDefinition,
+    Registry,
+    Workflow,
+    dumped,
+    signature_of,
+)
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.submission import submission
+from counterfoil.engine.verb import Deadlines
+from counterfoil.engine.worker import Worker
+from counterfoil.model.budget import Budget
+from counterfoil.model.contract import Contract
+from counterfoil.model.errors import Refused
+from counterfoil.model.people import Owner
+from counterfoil.model.review import ReviewBy
+
+I = TypeVar("I")
+O = TypeVar("O")
+
+
+class App:
+    """Opens nothing until a worker or a verb needs it. `db` is as `--db`.
+
+    The nouns (`runs`, `operations`, `reviews`, `people`, ...) hold the verbs of the command line.
+    """
+
+    def __init__(self, name: str, *, db: str | None = None) -> None:
+        self.name = name
+        self.db = db
+        self.registry = Registry(name)
+        self.registry.add_workflow(ledger_workflow(self.registry))
+        self.clock: Clock = SystemClock()
+        self.boundaries = Boundaries()
+        self._opened: Opened | None = None
+        self.ledger = Ledger(self)
+        self.artifacts = Artifacts(self.open)
+        self.runs = Runs(self.open)
+        self.operations = Operations(self.open)
+        self.reviews = Reviews(self.open)
+        self.people = People(self.open)
+        self.signals = Signals(self.open)
+        self.incidents = Incidents(self.open)
+        self.writes = Writes(self.open)
+        self.restore = Restore(self.open)
+
+    # ------------------------------------------------------------------ registering
+
+    def receiver(
+        self, name: str, *, url: str | Env, credential: Bearer | None = None, environment: Literal["test", "live"]
+    ) -> None:
+        """Declare an outside system. Raises Refused(name_taken)."""
+        if name in self.registry.receivers:
+            raise Refused("name_taken", name=name)
+        self.registry.receivers[name] = ReceiverDefinition(name, url, credential, environment)
+
+    def operation(
+        self,
+        *,
+        receiver: str,
+        contract: Contract,
+        business_key: str | Callable[[Any], str] | None = None,
+        repeatable: bool = False,
+        review: ReviewBy | None = None,
+        owner: Owner | str | None = None,
+    ) -> Callable[[Callable[..., Any]], Operation[Any, Any]]:
+        """Register a write under a contract. Unsafe configuration is refused at start, with a code (design rule 22)."""
+
+        def register(function: Callable[..., Any]) -> Operation[Any, Any]:
+            operation = operation_from(function, receiver, contract, business_key, repeatable, review, owner)
+            self.registry.add_operation(operation)
+            return operation
+
+        return register
+
+    def workflow(self, *, version: int, budget: Budget) -> Callable[[Callable[..., Any]], Workflow[Any, Any]]:
+        """Register an async function under its name and a declared version."""
+
+        def register(function: Callable[..., Any]) -> Workflow[Any, Any]:
+            workflow = workflow_from(function, version, budget)
+            self.registry.add_workflow(workflow)
+            return workflow
+
+        return register
+
+    # ------------------------------------------------------------------ running
+
+    def open(self, *, create: bool = False, **kwargs: Any) -> Opened:
+        """What is open, opened at the first call. `create` makes the database where there is none."""
+        if self._opened is None:
+            seconds = 1_000_000
+            deadlines = Deadlines(
+                pending=int(float(settings.value_of("COUNTERFOIL_PENDING_SECONDS")) * seconds),
+                running=int(float(settings.value_of("COUNTERFOIL_RUNNING_SECONDS")) * seconds),
+                lease=int(float(settings.value_of("COUNTERFOIL_LEASE_SECONDS")) * seconds),
+            )
+            self.boundaries.crash = self.boundaries.crash or _crash_point(settings.value_of("COUNTERFOIL_CRASH_AT"))
+            self._opened = open_installation(
+                self.registry,
+                settings.database_path(self.db),
+                settings.state_folder(),
+                clock=self.clock,
+                chance=Chance(),
+                boundaries=self.boundaries,
+                deadlines=deadlines,
+                environ=settings.environment(),
+                create=create,
+                usage_of=_usage_of(),
+                **kwargs,
+            )
+        return self._opened
+
+    def close(self) -> None:
+        """Close the database. A later verb opens it again."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def check(self) -> None:
+        """Refuse unsafe configuration, and owners or roles who are nobody. Done at worker start and at submit."""
+        check_owners(self.registry, self.open())
+
+    async def submit(self, workflow: Workflow[I, O], input: I, *, request_id: str) -> Submitted[O]:
+        """The same request id with the same content finds the run, for ever. Raises Refused(request_conflict)."""
+        name, adapter = signature_of(workflow.function, skip=1).inputs[0]
+        return await self.submit_plain(workflow, dumped(adapter, input, where=name), request_id=request_id)
+
+    async def submit_plain(self, workflow: Workflow[Any, Any], plain: Any, *, request_id: str) -> Submitted[Any]:
+        """As `submit`, with an input that is JSON already and was validated by the caller."""
+        opened = self.open()
+        self.check()
+        verb = submission(opened.installation_id, workflow, plain, request_id, opened.deadlines)
+        admitted = await opened.write(verb)
+        return Submitted(opened, workflow, verb.run_id, admitted)
+
+    async def signal(self, run_id: str, name: str, payload: BaseModel, *, signal_id: str) -> None:
+        """Stored first, matched later. The same signal id twice is one signal."""
+        await self.signals.send(run_id, name, payload.model_dump(mode="json"), signal_id=signal_id)
+
+    def worker(self) -> AbstractAsyncContextManager[None]:
+        """Drives runs while the block is open."""
+        return self._working()
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncIterator[None]:
+        worker = self.new_worker()
+        part = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            worker.stop()
+            await part
+
+    def new_worker(self, *, only: frozenset[str] | None = None) -> Worker:
+        """A worker to be run by the caller (`await worker.run()`)."""
+        opened = self.open()
+        self.check()
+        return Worker(opened, concurrency=int(settings.value_of("COUNTERFOIL_CONCURRENCY")), only=only)
+
+    # ------------------------------------------------------------------ looking
+
+    def roles(self) -> list[str]:
+        """Every role and owner that this application names."""
+        return sorted(roles_of(self.registry) | owners_of(self.registry))
+
+
+def _crash_point(text: str) -> Any:
+    try:
+        return crash_point(text)
+    except ValueError as problem:
+        raise Refused("unknown_boundary", name=str(problem)) from problem
+
+
+def _usage_of() -> Any:
+    from counterfoil.agents.usage import usage_of
+
+    return usage_of
+
+
+def load_app(target: str | None) -> App:
+    """MODULE:NAME to an App, from the working folder or the path. Raises Refused(app_not_found)."""
+    text = target or settings.value_of("COUNTERFOIL_APP")
+    if not text:
+        raise Refused("app_not_found", target="", problem="none is named")
+    module_name, _, name = text.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module_name), name or "app")
+    except Refused:
+        raise
+    except Exception as problem:
+        raise Refused("app_not_found", target=text, problem=f"{type(problem).__name__}: {problem}") from problem
+    if not isinstance(found, App):
+        raise Refused("app_not_found", target=text, problem=f"{name or 'app'} is {type(found).__name__}, not an App")
+    return found

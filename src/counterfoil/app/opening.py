@@ -1,0 +1,132 @@
+"""Open an application's database: make it if asked, compare it with the outside marker, start its writer."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from counterfoil.engine.administration import Install, NewPerson
+from counterfoil.engine.boundaries import Boundaries
+from counterfoil.engine.clock import Chance, Clock
+from counterfoil.engine.definitions import Registry
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.restoring import begin_restore
+from counterfoil.engine.verb import Deadlines
+from counterfoil.engine.writer import Writer
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.store.artifacts import ArtifactStore
+from counterfoil.store.marker import OutsideMarker, Place, compare
+from counterfoil.store.port import Hooks
+from counterfoil.store.sqlite import SqliteDatabase
+
+
+def open_installation(
+    registry: Registry,
+    location: Path,
+    state: Path,
+    *,
+    clock: Clock,
+    chance: Chance,
+    boundaries: Boundaries,
+    deadlines: Deadlines,
+    environ: Mapping[str, str],
+    create: bool = False,
+    single_person: bool = False,
+    marker_accepted: bool = False,
+    people: tuple[NewPerson, ...] = (),
+    usage_of: Any = None,
+) -> Opened:
+    """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
+    hooks = Hooks(before_commit=boundaries.before, after_commit=boundaries.after)
+    database = SqliteDatabase(location, clock, create=create, hooks=hooks)
+    try:
+        with database.reader() as reader:
+            installation = reader.installation
+        if installation is None:
+            if not create:
+                raise Refused("no_database", location=str(location))
+            verb = Install(f"inst_{chance.hex(112)}", registry.name, single_person, marker_accepted, people)
+            (outcome,) = database.apply([verb])
+            installation = outcome.unwrap()
+        marker = _marker(state, installation, location)
+        opened = _opened(
+            registry, database, marker, installation, location, clock, chance, boundaries, deadlines, environ
+        )
+    except BaseException:
+        database.close()
+        raise
+    if usage_of is not None:
+        opened.usage_of = usage_of
+    _compare(opened, location)
+    return opened
+
+
+def _marker(state: Path, installation: InstallationRecord, location: Path) -> OutsideMarker | None:
+    """Rule 22: an outside place for the marker, or its absence accepted by name at `init`."""
+    if installation.marker_accepted:
+        return None
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise Refused("no_marker_place", problem=str(problem)) from problem
+    if state.resolve() == location.resolve().parent:
+        raise Refused("no_marker_place", problem="the state folder is the database's own folder")
+    return OutsideMarker(state, installation.installation_id, location)
+
+
+def _opened(
+    registry: Registry,
+    database: SqliteDatabase,
+    marker: OutsideMarker | None,
+    installation: InstallationRecord,
+    location: Path,
+    clock: Clock,
+    chance: Chance,
+    boundaries: Boundaries,
+    deadlines: Deadlines,
+    environ: Mapping[str, str],
+) -> Opened:
+    listeners: list[Opened] = []
+
+    def committed(run_ids: set[str]) -> None:
+        for opened in listeners:
+            opened.committed(run_ids)
+
+    writer = Writer(database, marker, lambda: boundaries.reach("marker.flushed"), committed)
+    opened = Opened(
+        registry=registry,
+        database=database,
+        writer=writer,
+        marker=marker,
+        artifacts=ArtifactStore(location),
+        clock=clock,
+        chance=chance,
+        boundaries=boundaries,
+        deadlines=deadlines,
+        location=location,
+        locks=location.with_name(location.name + ".locks"),
+        installation_id=installation.installation_id,
+        environ=environ,
+    )
+    listeners.append(opened)
+    return opened
+
+
+def _compare(opened: Opened, location: Path) -> None:
+    """A database that is not the one sent from is suspended before anything is sent."""
+    if opened.marker is None:
+        return
+    marked = opened.marker.read()
+    installation = opened.installation()
+    with opened.read() as reader:
+        rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
+    difference = compare(marked, installation, Place.of(location), rolling)
+    if difference is None:
+        opened.marker.flush(opened.database.marked())
+        opened.boundaries.reach("marker.flushed")
+        return
+    if installation.restore_state != "open":
+        outside = 0 if marked is None else marked.mark.incarnation
+        with opened.read() as reader:
+            verb = begin_restore(reader, difference, outside_incarnation=outside)
+        opened.writer.ask(verb)

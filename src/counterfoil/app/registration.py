@@ -1,0 +1,79 @@
+"""From decorated functions to definitions, refused at once when they are unsafe; owners are checked at start."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
+from counterfoil.engine.opened import Opened
+from counterfoil.model.budget import Budget
+from counterfoil.model.contract import Contract, contradictions
+from counterfoil.model.errors import Refused
+from counterfoil.model.people import Owner, PersonRecord, owner_of
+from counterfoil.model.review import ReviewBy
+from counterfoil.rules.authority import roles_of as roles_of_person
+
+
+def operation_from(
+    function: Callable[..., Any],
+    receiver: str,
+    contract: Contract | None,
+    business_key: str | Callable[[Any], str] | None,
+    repeatable: bool,
+    review: ReviewBy | None,
+    owner: Owner | str | None,
+) -> Operation[Any, Any]:
+    """Rule 22: unsafe configuration is refused with a code."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if contract is None:  # a caller without a type checker
+        raise Refused("no_contract", name=name)
+    signature = signature_of(function, skip=1)
+    if len(signature.inputs) != 1:
+        raise Refused("type_missing", name=name, where="one payload after the call")
+    problems = contradictions(contract)
+    if problems:
+        raise Refused("contract_contradiction", name=name, problem="; ".join(problems))
+    if contract.key is None and contract.lookup is None and contract.precondition is None and not contract.procedure:
+        raise Refused("no_way_to_know", name=name)
+    if contract.duplicate != "benign" and business_key is None and not repeatable:
+        raise Refused("no_business_key", name=name, duplicate=contract.duplicate)
+    if review is None and owner is None:
+        raise Refused("no_owner", name=name)
+    return Operation(name, function, receiver, contract, business_key, repeatable, review, owner)
+
+
+def workflow_from(function: Callable[..., Any], version: int, budget: Budget) -> Workflow[Any, Any]:
+    """A workflow takes the run and one input."""
+    name = getattr(function, "__name__", type(function).__name__)
+    signature = signature_of(function, skip=1)
+    if len(signature.inputs) != 1:
+        raise Refused("type_missing", name=name, where="one input after the run")
+    return Workflow(name, version, function, budget)
+
+
+def roles_of(registry: Registry) -> set[str]:
+    """The roles that reviews ask for."""
+    return {o.review.role for o in registry.operations.values() if o.review is not None}
+
+
+def owners_of(registry: Registry) -> set[str]:
+    """Every owner, and who is next after each."""
+    owners: list[Owner] = [owner_of(w.budget.owner) for w in registry.workflows.values() if w.budget.owner]
+    for operation in registry.operations.values():
+        owners += [
+            owner_of(who) for who in (operation.owner, operation.review.owner if operation.review else None) if who
+        ]
+    return {owner.name for owner in owners} | {owner.then for owner in owners if owner.then}
+
+
+def check_owners(registry: Registry, opened: Opened) -> None:
+    """An owner or role that is nobody is refused. Raises Refused(unknown_owner | unknown_receiver)."""
+    with opened.read() as reader:
+        people = [person for person in reader.rows(PersonRecord) if person.revoked_at is None]
+    known = {role for person in people for role in roles_of_person(person)}
+    known |= {person.stand_in_for for person in people if person.stand_in_for}
+    for operation in registry.operations.values():
+        if operation.receiver not in registry.receivers:
+            raise Refused("unknown_receiver", name=operation.name, receiver=operation.receiver)
+    for owner in sorted(owners_of(registry) | roles_of(registry)):
+        if owner not in known:
+            raise Refused("unknown_owner", where=f"The application {registry.name}", owner=owner)

@@ -1,0 +1,1 @@
+"""Verbs, writer, runner, worker: what drives a run."""

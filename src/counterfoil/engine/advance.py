@@ -1,0 +1,265 @@
+"""Ask the recovery table about one operation, and write what it rules. Nobody else decides what becomes of a doubt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from counterfoil.engine.proposals import scope_of
+from counterfoil.engine.situation import Target, newest_review, operation_in, situation_in
+from counterfoil.engine.verb import RunVerb
+from counterfoil.model import ids
+from counterfoil.model.codec import compact, digest_of, parsed
+from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.receipt import LookupRecord, ReceiptRecord
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.budget import budget_left
+from counterfoil.rules.gather import Situation, gather, next_look_at
+from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, rule
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What became of an operation: the row as it is now, its case, and what is left to do outside the database."""
+
+    operation: OperationRecord
+    case: Case
+    ruling: Ruling
+    next_at: int | None
+    expired_review: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advance(RunVerb):
+    """One question to the table. Needs no lease: it records what is known, and sends nothing."""
+
+    target: Target
+    boundary: ClassVar[str] = "operation.advanced"
+
+    def reads(self) -> Sequence[Read]:
+        return self.target.reads()
+
+    def decide(self, tx: Transaction) -> Advanced:
+        operation = operation_in(tx, self.target)
+        expired = _expire_review(tx, self.target)
+        return advanced(tx, self.target, operation, expired=expired)
+
+
+def advanced(tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None) -> Advanced:
+    """Rule once and write it. `operation` may hold changes of the calling verb that are not stored yet."""
+    situation = situation_in(tx, target, operation=operation)
+    case, ruling = rule(gather(situation))
+    next_at = next_look_at(situation)
+    changed = _write(tx, target, situation, operation, case, ruling)
+    ruled = replace(changed, case_letter=case.letter, case_sentence=case.sentence, next_at=next_at)
+    if ruled != operation_in(tx, target):
+        ruled = replace(ruled, version=operation_in(tx, target).version + 1)
+        tx.put(ruled)
+        closes = ruled.status.closed and not operation.status.closed
+        tx.append(
+            target.run_id,
+            EntryKind.CLOSED if closes else EntryKind.RULED,
+            name=operation.name,
+            data={
+                "operation_id": operation.operation_id,
+                "version": operation.proposal_version,
+                "case": case.letter,
+                "sentence": case.sentence,
+                "ruling": ruling.kind.value,
+                "reason": ruling.reason,
+                "status": ruled.status.value,
+            },
+        )
+    return Advanced(ruled, case, ruling, next_at, expired)
+
+
+def _expire_review(tx: Transaction, target: Target) -> str | None:
+    """An open review whose time is over is an entry of its own: the workflow hears it as ReviewExpired."""
+    review = newest_review(tx.find(ReviewRecord, "operation_id", target.operation_id))
+    if review is None or review.state is not ReviewState.OPEN or review.expires_at > tx.now:
+        return None
+    tx.put(replace(review, state=ReviewState.EXPIRED))
+    tx.append(
+        target.run_id,
+        EntryKind.EXPIRED,
+        data={
+            "review_id": review.review_id,
+            "operation_id": review.operation_id,
+            "version": review.proposal_version,
+            "kind": review.kind,
+        },
+    )
+    return review.review_id
+
+
+def _write(
+    tx: Transaction, target: Target, situation: Situation, operation: OperationRecord, case: Case, ruling: Ruling
+) -> OperationRecord:
+    """The row that a ruling leaves. Rulings that act outside (send, look up) leave it as it is."""
+    match ruling.kind:
+        case Kind.RECORD_SUCCESS:
+            return _succeeded(tx, target, situation, operation)
+        case Kind.RECORD_FAILURE:
+            return _failed(tx, target, operation, situation)
+        case Kind.CLOSE_NEVER_SENT:
+            _free_key(tx, operation, None)
+            reason = operation.withdrawn or "rejected"
+            return replace(operation, status=OperationStatus.FAILED, reason=reason, closed_at=tx.now)
+        case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
+            _open_review(tx, target, operation, "first" if ruling.kind is Kind.OPEN_REVIEW else "renewal")
+            return replace(operation, reason=None if operation.reason in _ASKED else operation.reason)
+        case Kind.OPEN_INCIDENT:
+            return replace(operation, incident_id=_open_incident(tx, operation, case.sentence))
+        case Kind.ASK_PERSON:
+            return _asked(tx, target, operation, ruling)
+        case _:
+            return operation
+
+
+_ASKED = frozenset(reason.value for reason in ParkReason) - {
+    ParkReason.POSSIBLE_REPEAT,
+    ParkReason.BUSINESS_KEY_CONFLICT,
+}
+
+
+def park_reason_of(ruling: Ruling, run: RunRecord, now: int) -> ParkReason:
+    """The stable reason under which a run waits for a person. `budget` is named by what is spent."""
+    if ruling.reason == Ask.BUDGET:
+        return budget_left(parsed(run.budget), run, now) or ParkReason.BUDGET_ATTEMPTS
+    return ParkReason(ruling.reason or ParkReason.INCONSISTENT)
+
+
+def _asked(tx: Transaction, target: Target, operation: OperationRecord, ruling: Ruling) -> OperationRecord:
+    reason = park_reason_of(ruling, tx.must(RunRecord, target.run_id), tx.now)
+    # What was never sent is not unknown: it waits, prepared, for somebody to raise its budget.
+    status = OperationStatus.UNKNOWN if operation.sent and not operation.status.closed else operation.status
+    return replace(operation, status=status, reason=reason)
+
+
+def _succeeded(tx: Transaction, target: Target, situation: Situation, operation: OperationRecord) -> OperationRecord:
+    receipts = tx.find(ReceiptRecord, "operation_id", target.operation_id)
+    if operation.resolution is not None and not receipts:
+        said = parsed(operation.resolution)
+        body = compact({"reference": said["reference"]})
+        receipt = _receipt(operation, "person", said["reference"], body, "existence", tx.now, None)
+        tx.put(receipt)
+        return _closed_well(operation, receipt, tx.now)
+    if not receipts:
+        match = [lookup for lookup in situation.lookups if lookup.result == "match"][-1]
+        receipt = receipt_of_lookup(operation, match)
+        tx.put(receipt)
+        return _closed_well(operation, receipt, tx.now)
+    return _closed_well(operation, receipts[-1], tx.now)
+
+
+def _closed_well(operation: OperationRecord, receipt: ReceiptRecord, now: int) -> OperationRecord:
+    return replace(
+        operation,
+        status=OperationStatus.SUCCEEDED,
+        reason=None,
+        receipt_id=receipt.receipt_id,
+        closed_at=now,
+        sent=1,
+        first_sent_at=operation.first_sent_at or operation.prepared_at,
+    )
+
+
+def receipt_of_lookup(operation: OperationRecord, lookup: LookupRecord) -> ReceiptRecord:
+    """What a matching lookup showed, as a receipt: it proves how things stand, not what was answered first."""
+    found: list[dict[str, Any]] = parsed(lookup.found)
+    body = compact(found[0]["receipt"])
+    return _receipt(operation, "lookup", found[0]["reference"], body, "current_state", lookup.asked_at, None)
+
+
+def _receipt(
+    operation: OperationRecord, how: str, reference: str, body: str, proves: str, at: int, attempt_id: str | None
+) -> ReceiptRecord:
+    digest = digest_of(body.encode())
+    return ReceiptRecord(
+        ids.receipt_id(operation.operation_id, how, digest),
+        operation.operation_id,
+        operation.run_id,
+        attempt_id,
+        how,
+        reference,
+        body,
+        digest,
+        proves,
+        at,
+    )
+
+
+def _failed(tx: Transaction, target: Target, operation: OperationRecord, situation: Situation) -> OperationRecord:
+    judged = operation.resolution is not None
+    late = situation.contract.lookup.arrives_within if situation.contract.lookup else None
+    # After a person's `failed` the key stays held until nothing can arrive late; evidence after that is an incident.
+    _free_key(tx, operation, int(late.total_seconds() * 1_000_000) if judged and late else None)
+    return replace(operation, status=OperationStatus.FAILED, reason="judged" if judged else "refused", closed_at=tx.now)
+
+
+def _free_key(tx: Transaction, operation: OperationRecord, held_for: int | None) -> None:
+    if operation.business_key is None:
+        return
+    for held in tx.find(BusinessKeyRecord, "business_key", operation.business_key):
+        if held.operation_id == operation.operation_id:
+            tx.put(replace(held, held_until=tx.now + (held_for or 0)))
+
+
+def _open_review(tx: Transaction, target: Target, operation: OperationRecord, kind: str) -> None:
+    asked = target.review
+    assert asked is not None, "a review is opened only where the operation asks for one"
+    earlier = tx.find(ReviewRecord, "operation_id", operation.operation_id)
+    for review in earlier:
+        if review.state is ReviewState.APPROVED and review.void is None:
+            tx.put(replace(review, void="lapsed"))
+    tx.put(
+        ReviewRecord(
+            review_id=ids.review_id(operation.operation_id, operation.proposal_version, len(earlier)),
+            number=tx.number("review"),
+            operation_id=operation.operation_id,
+            run_id=operation.run_id,
+            proposal_version=operation.proposal_version,
+            digest=operation.payload_digest,
+            kind=kind,
+            state=ReviewState.OPEN,
+            role=asked["role"],
+            owner=asked["owner"]["name"],
+            owner_then=asked["owner"]["then"],
+            scope=compact(scope_of(operation, target.scope)),
+            opened_at=tx.now,
+            expires_at=tx.now + asked["expires_us"],
+            reviewer=None,
+            decided_at=None,
+            comment=None,
+            ask_revision=0,
+            used_by=None,
+            void=None,
+            incarnation=tx.installation.incarnation,
+        )
+    )
+
+
+def _open_incident(tx: Transaction, operation: OperationRecord, what: str) -> str:
+    number = tx.number("incident")
+    incident_id = ids.derived("inc", operation.operation_id, str(number))
+    evidence = [lookup.found for lookup in tx.find(LookupRecord, "operation_id", operation.operation_id)][-1:]
+    tx.put(
+        IncidentRecord(
+            incident_id,
+            number,
+            operation.operation_id,
+            operation.run_id,
+            operation.business_key,
+            what,
+            compact(evidence),
+            tx.now,
+            None,
+            None,
+            None,
+        )
+    )
+    return incident_id

@@ -1,0 +1,71 @@
+"""Branches of a run: each has a position space of its own and one pending call at most."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from counterfoil.engine.suspension import Diverged, Suspended
+from counterfoil.model.errors import Refused
+from counterfoil.rules.replay import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a branch waits for. `due_at` is when time alone may end it; `deadline_at` what people are shown.
+
+    `kind` is decision, attempt, timer, review, signal, child or receiver.
+    """
+
+    kind: str
+    id: str
+    since_at: int
+    due_at: int | None
+    deadline_at: int | None
+    sentence: str
+    owner: str | None = None
+    owner_then: str | None = None
+
+
+@dataclass(slots=True)
+class Scope:
+    """A durable timeout that is open around the calls of a branch."""
+
+    position: str
+    until: int
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """`prefix` is the position under which its calls are numbered; `last_at` the time of the newest outcome it was given."""
+
+    prefix: str
+    last_at: int
+    number: int = 0
+    pending: str | None = None
+    waiting: Wait | None = None
+    scopes: list[Scope] = field(default_factory=lambda: [])
+    drawn: int = 0  # how often chance was drawn since the last call
+
+
+current_branch: ContextVar[Branch] = ContextVar("current_branch")
+
+
+@contextmanager
+def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None, *, closed: bool) -> Iterator[str]:
+    """Open the next position of a branch. Raises Suspended when the execution is closed, Diverged when the record differs."""
+    if closed:
+        raise Suspended
+    if branch.pending is not None:
+        raise Refused("concurrent_calls")
+    branch.number += 1
+    branch.drawn = 0
+    position = f"{branch.prefix}{branch.number}"
+    mismatch = journal.mismatch(position, name, digest)
+    if mismatch is not None:
+        raise Diverged(position, *mismatch)
+    branch.pending = position
+    try:
+        yield position
+    finally:
+        branch.pending = None

@@ -1,0 +1,231 @@
+"""`run.propose` and `run.perform`: an intended write, its review, its attempts, its receipt."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from counterfoil.engine.branches import Branch, Wait
+from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
+from counterfoil.engine.driver import drive
+from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.execution import Execution
+from counterfoil.engine.proposals import Intent, Prepare, Propose
+from counterfoil.engine.verb import owner_facts
+from counterfoil.model.artifact import Artifact
+from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of, parsed
+from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.people import owner_of
+from counterfoil.model.proposal import Proposal
+from counterfoil.model.receipt import ReceiptRecord
+from counterfoil.model.review import ReviewRecord
+from counterfoil.rules.replay import Outcome
+
+
+def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any) -> tuple[Intent, Any]:
+    """The intent, and the payload as the operation's function will get it. Raises Refused for what does not fit."""
+    adapter = payload_adapter(operation)
+    plain = dumped(adapter, payload, where=f"the payload of {operation.name}")
+    typed = loaded(adapter, plain, where=f"the payload of {operation.name}")
+    text = canonical(plain, where=f"the payload of {operation.name}").decode()
+    if len(text) > BODY_LIMIT:
+        raise Refused("too_large", what=f"The payload of {operation.name}", size=len(text), limit=BODY_LIMIT)
+    endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
+    key = operation.key_of(typed)
+    receiver = execution.opened.registry.receivers[operation.receiver]
+    owner = operation.owner or (operation.review.owner if operation.review else "")
+    return Intent(
+        name=operation.name,
+        receiver=operation.receiver,
+        environment=receiver.environment,
+        action=operation.action,
+        api_version=operation.contract.api_version,
+        duplicate=operation.contract.duplicate,
+        payload=text,
+        payload_digest=digest_of(text.encode()),
+        business_key=None if key is None else "\x1f".join((endpoint.account, operation.name, key)),
+        repeatable=operation.repeatable,
+        contract_digest=operation.contract.digest(),
+        contract=compact(operation.contract.stored()),
+        owner=owner_of(owner).name,
+        review=review_facts(operation),
+    ), typed
+
+
+def review_facts(operation: Operation[Any, Any]) -> dict[str, Any] | None:
+    if operation.review is None:
+        return None
+    expires_us = int(operation.review.expires_in.total_seconds() * 1_000_000)
+    return {
+        "role": operation.review.role,
+        "expires_us": expires_us,
+        "owner": owner_facts(owner_of(operation.review.owner)),
+    }
+
+
+def payload_adapter(operation: Operation[Any, Any]) -> TypeAdapter[Any]:
+    return signature_of(operation.function, skip=1).inputs[0][1]
+
+
+async def propose(
+    execution: Execution,
+    operation: Operation[Any, Any],
+    payload: Any,
+    replaces: Proposal[Any, Any] | None,
+    sources: Sequence[Artifact],
+) -> Proposal[Any, Any]:
+    intent, typed = intent_of(execution, operation, payload)
+    kept = [source.model_dump(mode="json") for source in sources]
+    digest = digest_of(compact([intent.payload_digest, replaces.proposal_id if replaces else None, kept]).encode())
+    with execution.call(operation.name, digest) as position:
+        outcome = await execution.recorded(execution.journal.ended.get(position))
+        if outcome is None:
+            run = execution.run
+            data = {"in": digest}
+            verb = Propose(
+                run.run_id,
+                run.fence,
+                position,
+                intent,
+                replaces.operation_id if replaces else None,
+                kept,
+                data,
+                execution.opened.deadlines,
+            )
+            await execution.owned(execution.write(verb))
+            execution.catch_up()
+            outcome = execution.journal.ended[position]
+        said = outcome.value
+        from counterfoil.model import ids
+
+        return Proposal(
+            ids.proposal_id(said["operation_id"], said["version"]),
+            said["operation_id"],
+            operation,
+            typed,
+            said["version"],
+            said["digest"],
+        )
+
+
+async def perform(execution: Execution, operation: Operation[Any, Any], given: Any) -> Any:
+    proposal = given if isinstance(given, Proposal) else None
+    intent, _ = intent_of(execution, operation, proposal.payload if proposal is not None else given)
+    digest = (
+        intent.payload_digest if proposal is None else f"{proposal.operation_id} {proposal.version} {proposal.digest}"
+    )
+    with execution.call(operation.name, digest) as position:
+        while True:
+            operation_id, version = await _prepared(execution, operation, position, intent, digest, proposal)
+            outcome = await _ended(execution, operation, operation_id, version)
+            if outcome is not None:
+                return _answer(execution, operation, execution.operations[operation_id], outcome)
+
+
+async def _prepared(
+    execution: Execution,
+    operation: Operation[Any, Any],
+    position: str,
+    intent: Intent,
+    digest: str,
+    proposal: Proposal[Any, Any] | None,
+) -> tuple[str, int]:
+    """The operation of this position. After a retry of a failed one it is the next occurrence, with an identity of its own."""
+    opened = execution.journal.opened.get(position)
+    if opened is not None:
+        known = execution.operations[opened.data["operation_id"]]
+        if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings:
+            return known.operation_id, opened.data["version"]
+    of_proposal = proposal is not None and opened is None
+    verb = Prepare(
+        execution.run.run_id,
+        execution.run.fence,
+        position,
+        intent,
+        proposal.operation_id if proposal and of_proposal else None,
+        {"in": digest},
+        execution.opened.deadlines,
+    )
+    await execution.owned(execution.write(verb))
+    execution.catch_up()
+    data = execution.journal.opened[position].data
+    return data["operation_id"], data["version"]
+
+
+async def _ended(
+    execution: Execution, operation: Operation[Any, Any], operation_id: str, version: int
+) -> Outcome | None:
+    """Drive the operation until it is closed, or its review says something that the workflow may answer."""
+    journal = execution.journal
+    while True:
+        verdict = journal.verdicts.get((operation_id, version))
+        closing = journal.closings.get(operation_id)
+        if closing is not None:
+            return await execution.recorded(closing)
+        if verdict is not None and not _closes(verdict):
+            return await execution.recorded(verdict)
+        if operation_id not in execution.drivers:
+            start_driver(execution, operation, operation_id)
+        now = execution.opened.clock.now_us()
+        await execution.wait(Wait("driver", operation_id, now, None, None, f"waits for {operation.name}"))
+
+
+def _closes(verdict: Outcome) -> bool:
+    """A plain rejection closes its operation as never sent; the closing is then the outcome."""
+    return "rejected" in (verdict.failure or {}) and not verdict.value["ask_revision"]
+
+
+def start_driver(execution: Execution, operation: Operation[Any, Any], operation_id: str) -> None:
+    """A driver is the engine's own branch: it goes on when the caller was detached by a timeout."""
+    branch = Branch(f"drive {operation_id} ", execution.branch.last_at)
+    part = execution.open_branch(branch, drive(execution, operation, operation_id, branch))
+    execution.drivers[operation_id] = part
+
+    def over(ended: Any) -> None:
+        execution.drivers.pop(operation_id, None)
+        if not ended.cancelled() and ended.exception() is not None and not execution.closed:
+            execution.broken = ended.exception()
+        execution.pulse()
+
+    part.add_done_callback(over)
+
+
+def _answer(execution: Execution, operation: Operation[Any, Any], record: OperationRecord, outcome: Outcome) -> Any:
+    if outcome.failure is not None:
+        raise execution.remembered(_review_failure(execution, outcome), outcome.sequence)
+    if record.status is OperationStatus.SUCCEEDED:
+        return _receipt(execution, operation, record)
+    if record.reason == "rejected":
+        review = _rejection(execution, record)
+        if review is not None:
+            failure = ReviewRejected(
+                review.review_id, review.reviewer or "", review.comment or "", bool(review.ask_revision)
+            )
+            raise execution.remembered(failure, outcome.sequence)
+    kind = "withdrawn" if record.withdrawn else record.reason or "refused"
+    said = "withdrawn before it was sent" if record.withdrawn else outcome.value["sentence"]
+    failed = OperationFailed(record.operation_id, f"{operation.name}: {said}", kind=kind)
+    raise execution.remembered(failed, outcome.sequence)
+
+
+def _review_failure(execution: Execution, outcome: Outcome) -> ReviewExpired | ReviewRejected:
+    said = outcome.value
+    if "expired" in (outcome.failure or {}):
+        return ReviewExpired(said["review_id"])
+    return ReviewRejected(said["review_id"], said["person"], said["comment"], said["ask_revision"])
+
+
+def _rejection(execution: Execution, record: OperationRecord) -> ReviewRecord | None:
+    with execution.opened.read() as reader:
+        reviews = reader.find(ReviewRecord, "operation_id", record.operation_id)
+    return next((review for review in reversed(reviews) if review.decided_at is not None), None)
+
+
+def _receipt(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> Any:
+    with execution.opened.read() as reader:
+        receipt = reader.get(ReceiptRecord, record.receipt_id or "")
+    assert receipt is not None, "a succeeded operation has a receipt"
+    return loaded(
+        signature_of(operation.function, skip=1).result, parsed(receipt.body), where=f"the receipt of {operation.name}"
+    )

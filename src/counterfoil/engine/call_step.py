@@ -1,0 +1,137 @@
+"""`run.step` and `run.transact`: recorded work that may safely run again."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.engine.branches import Wait
+from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
+from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.invoke import invoke
+from counterfoil.engine.steps import CountTry, EndStep
+from counterfoil.engine.transact import in_one_transaction
+from counterfoil.model import ids
+from counterfoil.model.codec import BODY_LIMIT, compact, parsed
+from counterfoil.model.errors import Refused, StepFailed
+from counterfoil.model.journal import EntryKind
+from counterfoil.rules.budget import pause_before
+from counterfoil.rules.replay import Outcome
+
+FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 300 * 1_000_000
+
+
+async def step(
+    execution: Execution, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    signature = signature_of(function)
+    spec = step_of(function)
+    digest = input_digest(signature.bind(args, kwargs))
+    with execution.call(spec.name, digest) as position:
+        outcome = await execution.recorded(execution.journal.ended.get(position))
+        if outcome is None:
+
+            async def once() -> Any:
+                result = await asyncio.wait_for(
+                    invoke(function, *args, **kwargs), None if spec.timeout is None else spec.timeout.total_seconds()
+                )
+                return dumped(signature.result, result, where=f"the result of {spec.name}")
+
+            outcome = await tried(execution, position, spec, digest, once)
+        if outcome.failure is not None:
+            raise execution.raised(outcome.failure, outcome.sequence)
+        return loaded(signature.result, outcome.value["out"], where=f"the result of {spec.name}")
+
+
+async def transact(execution: Execution, connect: Callable[[], Any], body: Callable[[Any], Any]) -> Any:
+    """The same-database contract: absence is proven only by inserting the operation's id oneself."""
+    spec = Step(f"transact {getattr(body, '__qualname__', 'body').rpartition('.')[2]}")
+    with execution.call(spec.name, None) as position:
+        outcome = await execution.recorded(execution.journal.ended.get(position))
+        if outcome is None:
+            run = execution.run
+            operation = ids.operation_id(run.run_id, run.generation, position, spec.name, 0)
+
+            async def once() -> Any:
+                return await invoke(in_one_transaction, connect, body, operation)
+
+            outcome = await tried(execution, position, spec, None, once)
+        if outcome.failure is not None:
+            raise execution.raised(outcome.failure, outcome.sequence)
+        return outcome.value["out"]
+
+
+async def tried(
+    execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
+) -> Outcome:
+    """Try until it ends: a result, a final failure, or a budget that is spent."""
+    while True:
+        await room_for_a_try(execution, position, spec)
+        data = await execution.owned(_one_try(execution, position, spec, digest, once))
+        if position in execution.journal.ended:
+            return execution.journal.ended[position]
+        del data
+
+
+async def _one_try(
+    execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
+) -> None:
+    run, deadlines = execution.run, execution.opened.deadlines
+    kind, data = EntryKind.STEP, {"in": digest}
+    try:
+        data["out"] = await once()
+        size = len(compact(data))
+        if size > BODY_LIMIT:
+            raise Refused("too_large", what=f"The result of {spec.name}", size=size, limit=BODY_LIMIT)
+    except StepFailed as failure:
+        kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
+    except Refused as refused:
+        # Another try gives the same: a result that cannot be stored is final.
+        kind, data = (
+            EntryKind.STEP_FAILED,
+            {"in": digest, "failure": StepFailed(refused.code, refused.message, "Refused").facts()},
+        )
+    except Exception as problem:
+        n = execution.journal.tries.get(position, 0) + 1
+        if spec.retry is not None and n >= spec.retry.tries:
+            failure = StepFailed("tries_exhausted", f"{type(problem).__name__}: {problem}", type(problem).__name__)
+            kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
+        else:
+            tried_ = {"in": digest, "n": n, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
+            entry = await execution.write(CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines))
+            execution.noted(entry, tried_)
+            return
+    entry = await execution.write(EndStep(run.run_id, run.fence, position, spec.name, data, deadlines, kind))
+    execution.noted(entry, data)
+
+
+async def room_for_a_try(execution: Execution, position: str, spec: Step) -> None:
+    """Wait for the pause between tries; when the budget is spent, wait for its owner."""
+    journal = execution.journal
+    while True:
+        if execution.journal.tries.get(position):
+            spent = execution.budget_spent()
+            if spent is not None:
+                last = f"The last try of {spec.name} failed; tries at this position: {journal.tries[position]}."
+                execution.demand(position, Demand(spent, last, parsed(execution.run.budget)["owner"]))
+                await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, last))
+                continue
+            execution.demand(position, None)
+            first = FIRST_PAUSE_US if spec.retry is None else _us(spec.retry.pause)
+            longest = LONGEST_PAUSE_US if spec.retry is None else _us(spec.retry.longest)
+            due = journal.last_try_at[position] + pause_before(journal.tries[position], first, longest)
+            if execution.opened.clock.now_us() < due:
+                await execution.wait(
+                    Wait("timer", position, journal.last_try_at[position], due, due, f"waits to try {spec.name} again")
+                )
+                continue
+        return
+
+
+def input_digest(bound: list[Any]) -> str:
+    """Of a call's inputs as JSON: replay compares it, nobody approves it, so it is not canonical."""
+    return hashlib.sha256(compact(bound).encode()).hexdigest()[:32]
+
+
+def _us(duration: Any) -> int:
+    return int(duration.total_seconds() * 1_000_000)

@@ -1,0 +1,219 @@
+"""Waiting calls of a run: signals, sleep, timeouts, children, branches, and plain records."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from counterfoil.engine.branches import Branch, Scope, Wait, current_branch
+from counterfoil.engine.call_step import input_digest
+from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
+from counterfoil.engine.execution import Execution
+from counterfoil.engine.submission import submission
+from counterfoil.engine.suspension import Suspended
+from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, TakeChild
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.errors import RunFailed, TimedOut, failure_from
+from counterfoil.model.journal import EntryKind
+from counterfoil.rules.replay import Opened
+
+
+def microseconds(duration: timedelta) -> int:
+    return int(duration.total_seconds() * 1_000_000)
+
+
+async def _opened(
+    execution: Execution, position: str, name: str, data: dict[str, Any], kind: EntryKind = EntryKind.TIMER
+) -> Opened:
+    """The opening entry of a waiting call, written once."""
+    opened = execution.journal.opened.get(position)
+    if opened is None:
+        run = execution.run
+        verb = OpenTimer(run.run_id, run.fence, position, name, data, execution.opened.deadlines, kind)
+        entry = await execution.owned(execution.write(verb))
+        execution.noted(entry, data | ({"until": entry.at + data["within_us"]} if "within_us" in data else {}))
+        opened = execution.journal.opened[position]
+    return opened
+
+
+async def sleep(execution: Execution, duration: timedelta) -> None:
+    within = microseconds(duration)
+    with execution.call("sleep", str(within)) as position:
+        if await execution.recorded(execution.journal.ended.get(position)) is not None:
+            return
+        opened = await _opened(execution, position, "sleep", {"in": str(within), "within_us": within})
+        until = opened.data["until"]
+        while position not in execution.journal.ended:
+            if execution.opened.clock.now_us() >= until:
+                await _fire(execution, position, "sleep", until)
+            else:
+                await execution.wait(Wait("timer", position, opened.at, until, until, "sleeps"))
+
+
+async def _fire(execution: Execution, position: str, name: str, until: int) -> None:
+    run = execution.run
+    entry = await execution.owned(
+        execution.write(Fire(run.run_id, run.fence, position, name, until, execution.opened.deadlines))
+    )
+    if entry is not None:
+        execution.noted(entry, {"until": until})
+
+
+async def wait_for(execution: Execution, signal: str, type_: Any, within: timedelta) -> Any:
+    name = f"wait_for {signal}"
+    adapter: TypeAdapter[Any] = TypeAdapter(type_)
+    length = microseconds(within)
+    with execution.call(name, str(length)) as position:
+        outcome = await execution.recorded(execution.journal.ended.get(position))
+        if outcome is None:
+            opened = await _opened(execution, position, name, {"in": str(length), "within_us": length})
+            until = opened.data["until"]
+            while position not in execution.journal.ended:
+                await _receive(execution, position, signal, name)
+                if position in execution.journal.ended:
+                    break
+                if execution.opened.clock.now_us() >= until:
+                    await _fire(execution, position, name, until)
+                    continue
+                await execution.wait(Wait("signal", signal, opened.at, until, until, f"waits for the signal {signal}"))
+            outcome = execution.journal.ended[position]
+        if "out" not in outcome.value:
+            raise execution.remembered(TimedOut(f"The signal {signal}"), outcome.sequence)
+        return loaded(adapter, parsed(outcome.value["out"]), where=f"the signal {signal}")
+
+
+async def _receive(execution: Execution, position: str, signal: str, name: str) -> None:
+    run = execution.run
+    entry = await execution.owned(
+        execution.write(Receive(run.run_id, run.fence, position, signal, execution.opened.deadlines))
+    )
+    if entry is not None:
+        execution.catch_up()
+    del name
+
+
+@asynccontextmanager
+async def timeout(execution: Execution, duration: timedelta) -> AsyncIterator[None]:
+    length = microseconds(duration)
+    with execution.call("timeout", str(length)) as position:
+        opened = await _opened(execution, position, "timeout", {"in": str(length), "within_us": length})
+    scope = Scope(position, opened.data["until"])
+    branch = execution.branch
+    branch.scopes.append(scope)
+    try:
+        yield
+    finally:
+        branch.scopes.remove(scope)
+
+
+async def gather(execution: Execution, bodies: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    with execution.call("gather", str(len(bodies))) as position:
+        branches = [_child_branch(execution, f"{position}.{n}.") for n in range(len(bodies))]
+        parts = [execution.open_branch(branch, body) for branch, body in zip(branches, bodies, strict=True)]
+        return await _joined(execution, position, parts)
+
+
+async def _joined(execution: Execution, position: str, parts: list[asyncio.Task[Any]]) -> list[Any]:
+    """Wait for all; the first failure in the order of the bodies is raised once every one has ended."""
+    branch = execution.branch
+    branch.waiting = Wait("timer", position, branch.last_at, None, None, "waits for its branches")
+    execution.activity.set()
+    try:
+        await asyncio.wait(parts)
+    finally:
+        branch.waiting = None
+    if execution.closed:
+        raise Suspended
+    return [part.result() for part in parts]
+
+
+def branch(execution: Execution, body: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    """Starts the body now, in a branch of its own. What comes back is awaited for its result."""
+    with execution.call("branch", None) as position:
+        part = execution.open_branch(_child_branch(execution, f"{position}.0."), body)
+    execution.parts.append(part)
+
+    async def joined() -> Any:
+        return (await _joined(execution, position, [part]))[0]
+
+    return joined()
+
+
+def _child_branch(execution: Execution, prefix: str) -> Branch:
+    parent = current_branch.get(execution.root)
+    return Branch(prefix, parent.last_at, scopes=list(parent.scopes))
+
+
+async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, request_id: str) -> Any:
+    signature = signature_of(workflow.function, skip=1)
+    plain = dumped(signature.inputs[0][1], given, where=f"the input of {workflow.name}")
+    name = f"child {workflow.name}"
+    with execution.call(name, input_digest([plain, request_id])) as position:
+        outcome = await execution.recorded(execution.journal.ended.get(position))
+        if outcome is None:
+            verb = submission(
+                execution.opened.installation_id,
+                workflow,
+                plain,
+                request_id,
+                execution.opened.deadlines,
+                parent_run_id=execution.run.run_id,
+                parent_position=position,
+            )
+            data = {"in": input_digest([plain, request_id]), "run_id": verb.run_id}
+            opened = await _opened(execution, position, name, data, EntryKind.CHILD)
+            await execution.owned(execution.write(verb))
+            while position not in execution.journal.ended:
+                await _take_child(execution, position, name, verb.run_id)
+                if position not in execution.journal.ended:
+                    await execution.wait(
+                        Wait("child", verb.run_id, opened.at, None, None, f"waits for {workflow.name}")
+                    )
+            outcome = execution.journal.ended[position]
+        return _child_result(execution, workflow, outcome.value, outcome.sequence)
+
+
+async def _take_child(execution: Execution, position: str, name: str, child_id: str) -> None:
+    run = execution.run
+    verb = TakeChild(run.run_id, run.fence, position, name, child_id, execution.opened.deadlines)
+    if await execution.owned(execution.write(verb)) is not None:
+        execution.catch_up()
+
+
+def _child_result(execution: Execution, workflow: Workflow[Any, Any], value: dict[str, Any], sequence: int) -> Any:
+    if value["state"] == "completed":
+        return loaded(
+            signature_of(workflow.function, skip=1).result, parsed(value["out"]), where=f"the result of {workflow.name}"
+        )
+    failure = parsed(value["failure"])
+    if failure is not None and "code" in failure:
+        raise execution.remembered(failure_from(failure), sequence)
+    raise RunFailed(value["child"], value["state"], (failure or {}).get("message", "no result"))
+
+
+async def message(execution: Execution, role: str, text: str) -> None:
+    digest = input_digest([role, text])
+    with execution.call("message", digest) as position:
+        if await execution.recorded(execution.journal.ended.get(position)) is None:
+            run, deadlines = execution.run, execution.opened.deadlines
+            data = {"in": digest}
+            entry = await execution.owned(
+                execution.write(AppendMessage(run.run_id, run.fence, position, role, text, deadlines, data))
+            )
+            execution.noted(entry, data)
+
+
+async def document(execution: Execution, name: str, body: BaseModel | str) -> None:
+    text = body if isinstance(body, str) else compact(body.model_dump(mode="json"))
+    digest = input_digest([name, text])
+    with execution.call(name, digest) as position:
+        if await execution.recorded(execution.journal.ended.get(position)) is None:
+            run, deadlines = execution.run, execution.opened.deadlines
+            data = {"in": digest}
+            entry = await execution.owned(
+                execution.write(PutDocument(run.run_id, run.fence, position, name, text, deadlines, data))
+            )
+            execution.noted(entry, data)

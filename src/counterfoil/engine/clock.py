@@ -1,0 +1,73 @@
+"""The one clock and the one source of chance. Everything else takes them as arguments."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from pathlib import Path
+from typing import Protocol
+
+MICROSECONDS = 1_000_000
+
+
+class Clock(Protocol):
+    """Times in microseconds. `boot_us` counts sleep and never jumps; `now_us` is the wall clock."""
+
+    def now_us(self) -> int: ...
+
+    def boot_us(self) -> int: ...
+
+    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+        """Wait for the event, at most until that wall time. True when the event came."""
+        ...
+
+
+class SystemClock:
+    """The clocks of this host."""
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1000
+
+    def boot_us(self) -> int:
+        # CLOCK_BOOTTIME counts a laptop's sleep, which CLOCK_MONOTONIC on Linux does not.
+        return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1000
+
+    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+        timeout = None if until_us is None else max(0.0, (until_us - self.now_us()) / MICROSECONDS)
+        try:
+            await asyncio.wait_for(event.wait(), timeout)
+        except TimeoutError:
+            return False
+        return True
+
+
+class Chance:
+    """Names that nobody has used: for workers, people's secrets and request-less submissions."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random: random.Random = random.SystemRandom() if seed is None else random.Random(seed)
+
+    def hex(self, bits: int) -> str:
+        return f"{self._random.getrandbits(bits):0{bits // 4}x}"
+
+
+def host_name() -> str:
+    return socket.gethostname()
+
+
+def boot_id() -> str:
+    """Changes with every boot of this host: a lock found free proves nothing about another boot's processes."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def process_id() -> int:
+    return os.getpid()
+
+
+async def breathe() -> None:
+    """Let the event loop run what is ready."""
+    await asyncio.sleep(0)

@@ -1,0 +1,81 @@
+"""The `run` that a workflow is given, implemented by replay. Each call is a function over the execution."""
+
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from counterfoil.engine import call_decide, call_perform, call_step, call_wait
+from counterfoil.engine.execution import Execution
+from counterfoil.model.artifact import Artifact
+
+
+class EmbeddedRun:
+    """Implements `engine.port.Run`. `now`, `uuid` and `random` write nothing and are the same at every replay."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self.id = execution.run.run_id
+
+    def now(self) -> datetime:
+        """The time of the newest outcome this branch was given."""
+        return datetime.fromtimestamp(self._execution.branch.last_at / 1_000_000, UTC)
+
+    def _drawn(self) -> random.Random:
+        branch = self._execution.branch
+        branch.drawn += 1
+        return random.Random(f"{self.id}/{branch.prefix}{branch.number}/{branch.drawn}")
+
+    def uuid(self) -> UUID:
+        return UUID(int=self._drawn().getrandbits(128), version=4)
+
+    def random(self) -> float:
+        return self._drawn().random()
+
+    async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        return await call_step.step(self._execution, fn, args, kwargs)
+
+    async def decide(self, agent: Any, input: object, *, prompt_version: str) -> Any:
+        return await call_decide.decide(self._execution, agent, input, prompt_version)
+
+    async def revise(self, agent: Any, input: object, *, prompt_version: str, reason: str) -> Any:
+        return await call_decide.decide(self._execution, agent, input, prompt_version, reason=reason)
+
+    async def propose(
+        self, operation: Any, payload: Any, *, replaces: Any = None, sources: Sequence[Artifact] = ()
+    ) -> Any:
+        return await call_perform.propose(self._execution, operation, payload, replaces, sources)
+
+    async def perform(self, operation: Any, payload: Any) -> Any:
+        return await call_perform.perform(self._execution, operation, payload)
+
+    async def transact(self, connect: Callable[[], Any], body: Callable[[Any], Any]) -> Any:
+        return await call_step.transact(self._execution, connect, body)
+
+    async def wait_for(self, signal: str, type: Any, *, within: timedelta) -> Any:
+        return await call_wait.wait_for(self._execution, signal, type, within)
+
+    async def sleep(self, duration: timedelta) -> None:
+        await call_wait.sleep(self._execution, duration)
+
+    def timeout(self, duration: timedelta) -> AbstractAsyncContextManager[None]:
+        return call_wait.timeout(self._execution, duration)
+
+    async def gather(self, *bodies: Coroutine[Any, Any, Any]) -> list[Any]:
+        return await call_wait.gather(self._execution, bodies)
+
+    def branch(self, body: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+        return call_wait.branch(self._execution, body)
+
+    async def child(self, workflow: Any, input: Any, *, request_id: str) -> Any:
+        return await call_wait.child(self._execution, workflow, input, request_id)
+
+    async def message(self, role: Literal["user", "agent"], text: str) -> None:
+        await call_wait.message(self._execution, role, text)
+
+    async def document(self, name: str, body: BaseModel | str) -> None:
+        await call_wait.document(self._execution, name, body)

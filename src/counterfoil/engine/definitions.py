@@ -1,0 +1,208 @@
+"""What a user registers: steps, operations, workflows, receivers. Checked once, at start, and never at import."""
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from counterfoil.model.budget import Budget, Retry
+from counterfoil.model.contract import Contract
+from counterfoil.model.errors import Refused
+from counterfoil.model.people import Owner
+from counterfoil.model.review import ReviewBy
+
+P = TypeVar("P")
+R = TypeVar("R")
+I = TypeVar("I")
+O = TypeVar("O")
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """A value read from the environment when it is needed, not when it is named."""
+
+    name: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A credential by reference: sent as `Authorization: Bearer ...`, never stored."""
+
+    token: Env
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverDefinition:
+    name: str
+    url: str | Env
+    credential: Bearer | None
+    environment: str
+
+
+@dataclass(frozen=True)
+class Operation(Generic[P, R]):
+    """An operation's definition. Not callable: only a run or a ledger performs it."""
+
+    name: str
+    function: Callable[..., Any]
+    receiver: str
+    contract: Contract
+    business_key: str | Callable[[Any], str] | None
+    repeatable: bool
+    review: ReviewBy | None
+    owner: Owner | str | None
+
+    @property
+    def action(self) -> str:
+        return self.contract.action or self.name
+
+    def key_of(self, payload: Any) -> str | None:
+        """The business key of a payload: a field of it, or what the function says."""
+        if self.business_key is None:
+            return None
+        value = (
+            getattr(payload, self.business_key) if isinstance(self.business_key, str) else self.business_key(payload)
+        )
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Workflow(Generic[I, O]):
+    """A workflow's definition: one async function under a name and a declared version."""
+
+    name: str
+    version: int
+    function: Callable[..., Any]
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a function runs as a step. A function without it: name from the function, tries until the budget is spent."""
+
+    name: str
+    retry: Retry | None = None
+    timeout: timedelta | None = None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def step(*, retry: Retry | None = None, timeout: timedelta | None = None, name: str | None = None) -> Callable[[F], F]:
+    """Say how often a step is tried, how long one try may take, and under which name it is recorded."""
+
+    def mark(function: F) -> F:
+        function.__counterfoil_step__ = Step(name or function.__name__, retry, timeout)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def step_of(function: Callable[..., Any]) -> Step:
+    marked: Step | None = getattr(function, "__counterfoil_step__", None)
+    return marked or Step(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The JSON form of a function's inputs and of its result, through its annotations."""
+
+    inputs: tuple[tuple[str, TypeAdapter[Any]], ...]
+    result: TypeAdapter[Any]
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Plain JSON of what a call was given, by position; raises Refused(unserializable)."""
+        names = [name for name, _ in self.inputs]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        return [dumped(adapter, given[name], where=name) for name, adapter in self.inputs if name in given]
+
+
+def dumped(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    try:
+        return adapter.dump_python(value, mode="json", warnings="error")
+    except Exception as problem:
+        raise Refused("unserializable", where=where, problem=_first_line(problem)) from problem
+
+
+def loaded(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    try:
+        return (
+            adapter.validate_python(value)
+            if not isinstance(value, dict | list)
+            else adapter.validate_json(_json(value))
+        )
+    except Exception as problem:
+        raise Refused("invalid_payload", where=where, problem=_first_line(problem)) from problem
+
+
+def _json(value: Any) -> bytes:
+    import json
+
+    return json.dumps(value).encode()
+
+
+def _first_line(problem: Exception) -> str:
+    return "; ".join(
+        line.strip() for line in str(problem).splitlines()[:4] if not line.strip().startswith("For further")
+    )
+
+
+_signatures: dict[Any, Signature] = {}
+
+
+def signature_of(function: Callable[..., Any], *, skip: int = 0) -> Signature:
+    """Read a function's annotations. `skip` leaves out leading parameters (the run, the call). Raises Refused(type_missing)."""
+    key = (function, skip)
+    if key not in _signatures:
+        _signatures[key] = _read_signature(function, skip)
+    return _signatures[key]
+
+
+def _read_signature(function: Callable[..., Any], skip: int) -> Signature:
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as problem:
+        raise Refused("type_missing", name=name, where=str(problem)) from problem
+    inputs: list[tuple[str, TypeAdapter[Any]]] = []
+    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise Refused("type_missing", name=name, where=f"*{parameter.name}: name each parameter")
+        if parameter.name not in hints:
+            raise Refused("type_missing", name=name, where=f"parameter {parameter.name}")
+        inputs.append((parameter.name, TypeAdapter(hints[parameter.name])))
+    if "return" not in hints:
+        raise Refused("type_missing", name=name, where="its result")
+    return Signature(tuple(inputs), TypeAdapter(hints["return"]))
+
+
+@dataclass(slots=True)
+class Registry:
+    """All that an application registered."""
+
+    name: str
+    receivers: dict[str, ReceiverDefinition] = field(default_factory=lambda: {})
+    operations: dict[str, Operation[Any, Any]] = field(default_factory=lambda: {})
+    workflows: dict[tuple[str, int], Workflow[Any, Any]] = field(default_factory=lambda: {})
+
+    def add_operation(self, operation: Operation[Any, Any]) -> None:
+        if operation.name in self.operations:
+            raise Refused("name_taken", name=operation.name)
+        self.operations[operation.name] = operation
+
+    def add_workflow(self, workflow: Workflow[Any, Any]) -> None:
+        if (workflow.name, workflow.version) in self.workflows:
+            raise Refused("name_taken", name=f"{workflow.name} version {workflow.version}")
+        self.workflows[workflow.name, workflow.version] = workflow
+
+    def newest(self, name: str) -> Workflow[Any, Any]:
+        versions = [workflow for (known, _), workflow in self.workflows.items() if known == name]
+        if not versions:
+            known = ", ".join(sorted({known for known, _ in self.workflows if known != "ledger"})) or "none"
+            raise Refused("unknown_workflow", name=name, known=known)
+        return max(versions, key=lambda workflow: workflow.version)

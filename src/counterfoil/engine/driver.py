@@ -1,0 +1,177 @@
+"""Drive one operation to its end: ask the recovery table, do what it says, ask again."""
+
+from typing import Any
+
+from counterfoil.engine.advance import Advance, Advanced, park_reason_of
+from counterfoil.engine.attempts import SenderGone
+from counterfoil.engine.branches import Branch, Wait
+from counterfoil.engine.definitions import Operation
+from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.locks import holder_is_gone
+from counterfoil.engine.reconcile import ask_receiver
+from counterfoil.engine.reused import follow
+from counterfoil.engine.sender import attempt
+from counterfoil.engine.situation import Target
+from counterfoil.engine.verb import owner_facts
+from counterfoil.model.codec import parsed
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.people import owner_of
+from counterfoil.model.review import ReviewRecord
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.recovery import Kind, Until
+from counterfoil.rules.recovery_facts import Stop
+
+
+def target_for(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> Target:
+    from counterfoil.engine.call_perform import review_facts
+
+    opened = execution.opened
+    endpoint = endpoint_of(opened.registry, operation, opened.environ)
+    return Target(
+        record.operation_id,
+        record.run_id,
+        record.contract_digest,
+        record.business_key,
+        endpoint.scope,
+        review_facts(operation),
+        opened.clock_jumped(),
+    )
+
+
+async def drive(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:
+    """Returns when the operation is closed. A doubt that only a person moves is a demand, and waits."""
+    if execution.operations[operation_id].reused_from is not None:
+        await follow(execution, operation, operation_id, branch)
+        return
+    while not execution.closed:
+        record = execution.operations[operation_id]
+        await execution.owned(_prove_senders_gone(execution, operation, record))
+        target = target_for(execution, operation, execution.operations[operation_id])
+        advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
+        execution.catch_up()
+        if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
+            return  # the workflow hears ReviewExpired; whether another review is opened is its decision
+        if await _done(execution, operation, advanced, target, branch):
+            return
+
+
+async def _done(
+    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch
+) -> bool:
+    """Act on one ruling. True when the operation is closed."""
+    key = f"operation {target.operation_id}"
+    kind = advanced.ruling.kind
+    if advanced.operation.status.closed and kind in (
+        Kind.NOTHING,
+        Kind.RECORD_SUCCESS,
+        Kind.RECORD_FAILURE,
+        Kind.CLOSE_NEVER_SENT,
+    ):
+        execution.demand(key, None)
+        return True
+    if kind not in (Kind.ASK_PERSON, Kind.HOLD):
+        execution.demand(key, None)
+    match kind:
+        case Kind.SEND | Kind.REPEAT:
+            await execution.owned(attempt(execution, operation, advanced.operation, target))
+            execution.catch_up()
+        case Kind.LOOK_UP:
+            await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
+            execution.catch_up()
+        case Kind.WAIT:
+            await execution.wait(_wait(execution, advanced), branch=branch)
+        case Kind.HOLD | Kind.ASK_PERSON:
+            execution.demand(key, _demand(execution, advanced))
+            await execution.wait(_wait(execution, advanced), branch=branch)
+        case _:
+            pass  # written in the database: ask again
+    return False
+
+
+def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
+    """Under which reason a person is asked. Another operation's doubt, or a clock, makes no demand of its own."""
+    record, ruling = advanced.operation, advanced.ruling
+    with execution.opened.read() as reader:
+        run = reader.get(RunRecord, execution.run.run_id) or execution.run
+    detail = f"op-{record.number} ({record.name}): case {advanced.case.letter}, {advanced.case.sentence}"
+    if ruling.kind is Kind.ASK_PERSON:
+        reason = park_reason_of(ruling, run, execution.opened.clock.now_us())
+        return Demand(reason, detail, _owner(execution, record, reason))
+    reasons = {
+        Stop.RESTORED: ParkReason.RESTORED, Stop.SUSPENDED: ParkReason.WRITES_SUSPENDED, Stop.PAUSED: ParkReason.WRITES_SUSPENDED,
+        Stop.INCIDENT: ParkReason.DUPLICATE_FOUND, Stop.CLOCK_JUMP: ParkReason.CLOCK_JUMP,
+        Stop.HELD: ParkReason(record.reason) if record.reason in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT) else None,
+    }  # fmt: skip
+    held = reasons.get(Stop(ruling.reason or "none"))
+    return None if held is None else Demand(held, detail, _owner(execution, record, held))
+
+
+def _owner(execution: Execution, record: OperationRecord, reason: ParkReason) -> dict[str, Any]:
+    """Budgets go to the budget's owner; a doubt goes to the operation's."""
+    budget_owner: dict[str, Any] = parsed(execution.run.budget)["owner"]
+    if reason in (ParkReason.BUDGET_ATTEMPTS, ParkReason.BUDGET_ELAPSED, ParkReason.BUDGET_SPEND) or not record.owner:
+        return budget_owner
+    definition = execution.opened.registry.operations.get(record.name)
+    who = (definition.owner or (definition.review.owner if definition.review else None)) if definition else None
+    return owner_facts(owner_of(who or record.owner))
+
+
+_WAITS_FOR = {
+    Until.REVIEW: "review", Until.RENEWAL: "review", Until.ATTEMPT_OVER: "attempt", Until.NEXT_TRY: "timer",
+}  # fmt: skip
+
+
+def _wait(execution: Execution, advanced: Advanced) -> Wait:
+    record = advanced.operation
+    now = execution.opened.clock.now_us()
+    kind = (
+        _WAITS_FOR.get(Until(advanced.ruling.reason), "receiver") if advanced.ruling.kind is Kind.WAIT else "receiver"
+    )
+    if kind == "review":
+        with execution.opened.read() as reader:
+            reviews = reader.find(ReviewRecord, "operation_id", record.operation_id)
+        if reviews:
+            review = reviews[-1]
+            sentence = (
+                f"Waiting for approval of draft {review.proposal_version} (rev-{review.number}) by {review.role}."
+            )
+            return Wait(
+                "review",
+                review.review_id,
+                review.opened_at,
+                review.expires_at,
+                review.expires_at,
+                sentence,
+                review.owner,
+                review.owner_then,
+            )
+    due = advanced.next_at
+    if due is None and advanced.ruling.kind is Kind.HOLD:
+        due = now + 5_000_000  # another doubt, or a clock: looked at again by itself
+    return Wait(kind, record.operation_id, now, due, due, advanced.case.sentence)
+
+
+def _is_first(execution: Execution, review_id: str) -> bool:
+    return any(
+        outcome.failure is not None and outcome.failure.get("expired") == review_id
+        for outcome in execution.journal.verdicts.values()
+    )
+
+
+async def _prove_senders_gone(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> None:
+    """Attempts of processes that this host knows to be dead: their locks are free. Elapsed time alone proves nothing."""
+    if not record.attempts or record.status.closed:
+        return
+    opened = execution.opened
+    with opened.read() as reader:
+        attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
+    gone = tuple(
+        a.attempt_id
+        for a in attempts
+        if a.sender_gone_at is None and a.worker_id != execution.worker_id and holder_is_gone(opened.locks, a)
+    )
+    if gone:
+        target = target_for(execution, operation, record)
+        await execution.write(SenderGone(execution.run.run_id, target, gone))
+        execution.catch_up()

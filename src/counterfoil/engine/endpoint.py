@@ -1,0 +1,39 @@
+"""Where an operation's receiver is reached, and the scope digest that narrows its keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from counterfoil.engine.definitions import Env, Operation, Registry
+from counterfoil.model.codec import digest_of
+from counterfoil.model.errors import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`headers` hold the credential and are never stored. `scope` is a digest of url, environment and credential."""
+
+    url: str
+    headers: dict[str, str]
+    scope: str
+    account: str  # what a business key is unique in: receiver and environment
+
+
+def endpoint_of(registry: Registry, operation: Operation[object, object], environ: Mapping[str, str]) -> Endpoint:
+    """Raises Refused(setting_missing | unknown_receiver)."""
+    receiver = registry.receivers.get(operation.receiver)
+    if receiver is None:
+        raise Refused("unknown_receiver", name=operation.name, receiver=operation.receiver)
+    url = _value(receiver.url, environ)
+    token = "" if receiver.credential is None else _value(receiver.credential.token, environ)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    scope = digest_of("\x1f".join((url, receiver.environment, digest_of(token.encode()))).encode())
+    return Endpoint(url, headers, scope, f"{receiver.name}\x1f{receiver.environment}")
+
+
+def _value(given: str | Env, environ: Mapping[str, str]) -> str:
+    if isinstance(given, str):
+        return given
+    value = environ.get(given.name, given.default)
+    if value is None:
+        raise Refused("setting_missing", name=given.name)
+    return value

@@ -1,0 +1,301 @@
+"""One execution of a run's function from the top: recorded results are given back by position, in journal order."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, pending_call
+from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.suspension import Suspended
+from counterfoil.engine.waits import Fire
+from counterfoil.model.errors import Refused, StepFailed, TimedOut, failure_from
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.budget import budget_left
+from counterfoil.rules.replay import Journal, Outcome
+from counterfoil.store.port import StorageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that only a person moves: the reason under which the run is parked once everything else stands still."""
+
+    reason: ParkReason
+    detail: str
+    owner: dict[str, Any]
+
+
+class Execution:
+    """The state of one execution. The calls of the `run` port are functions over it, one file each.
+
+    `journal` is folded from the run's entries; `operations` are its operations as last read.
+    """
+
+    def __init__(self, opened: Opened, run: RunRecord, workflow: Workflow[Any, Any] | None, worker_id: str) -> None:
+        self.opened = opened
+        self.run = run
+        self.workflow = workflow
+        self.worker_id = worker_id
+        self.journal = Journal()
+        self.operations: dict[str, OperationRecord] = {}
+        self.root = Branch("", run.created_at)
+        self.branches: list[Branch] = [self.root]
+        self.demands: dict[str, Demand] = {}
+        self.closed = False
+        self.activity = asyncio.Event()
+        self.drivers: dict[str, asyncio.Task[None]] = {}
+        self.failures: list[tuple[StepFailed, int]] = []
+        self.parts: list[asyncio.Task[Any]] = []
+        self.broken: BaseException | None = None
+        self._owned: set[asyncio.Task[Any]] = set()
+        self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns: dict[int, asyncio.Future[None]] = {}
+        self._given: set[int] = set()
+        self._next = 0
+        self.catch_up()
+
+    # ------------------------------------------------------------------ the journal
+
+    def catch_up(self) -> None:
+        """Fold every entry that is not folded yet: our own, and those that people and other workers appended."""
+        with self.opened.read() as reader:
+            entries = reader.entries(self.run.run_id, after=self.journal.seen)
+            if not entries:
+                return
+            self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
+        for entry in entries:
+            data = json.loads(entry.body)["data"]
+            self.journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)
+        self.pulse()
+
+    def noted(self, entry: Any, data: dict[str, Any]) -> Outcome | None:
+        """Fold an entry that this execution has just appended; if others came before it, read them all."""
+        if entry.sequence == self.journal.seen + 1:
+            self.journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)
+        else:
+            self.catch_up()
+        return self.journal.ended.get(entry.position) if entry.position else None
+
+    async def write(self, verb: Any) -> Any:
+        """Commit a verb. What the database or a lost fence does to us is never an outcome of the run: it ends this execution."""
+        try:
+            return await self.opened.writer.submit(verb)
+        except Refused as refused:
+            if refused.code != "fence_lost" and not isinstance(refused, StorageError):
+                raise
+            problem: Exception = refused
+        except Exception as defect:
+            problem = defect
+        self.broken = self.broken or problem
+        self.close()
+        raise Suspended from problem
+
+    # ------------------------------------------------------------------ calls
+
+    @property
+    def branch(self) -> Branch:
+        return current_branch.get(self.root)
+
+    def call(self, name: str, digest: str | None) -> Any:
+        return pending_call(self.branch, self.journal, name, digest, closed=self.closed)
+
+    async def recorded(self, outcome: Outcome | None) -> Outcome | None:
+        """A recorded outcome, when its turn has come. Raises the recorded failure, or TimedOut of a scope that fired first."""
+        if outcome is None:
+            return None
+        fired = self._fired_before(outcome.sequence)
+        if fired is not None:
+            self._given.add(outcome.sequence)  # nobody will ask for it: its caller was told that time was over
+            await self.turn(fired[0].sequence, fired[0].at)
+            raise fired[1]
+        await self.turn(outcome.sequence, outcome.at)
+        return outcome
+
+    def raised(self, failure: dict[str, Any], sequence: int) -> StepFailed:
+        """The failure as the workflow is told; remembered, so that an unanswered one can be forgotten by a retry."""
+        error = failure_from(failure)
+        return self.remembered(error, sequence)
+
+    def remembered(self, error: StepFailed, sequence: int) -> StepFailed:
+        self.failures.append((error, sequence))
+        return error
+
+    async def turn(self, sequence: int, at: int) -> None:
+        """Wait until every earlier outcome was given to its branch: replay releases in journal order."""
+        branch = self.branch
+        self._given.add(sequence)
+        if len(self.branches) > 1 and not self._is_next(sequence):
+            future = self._turns[sequence] = asyncio.get_running_loop().create_future()
+            branch.waiting = Wait("timer", branch.pending or "", at, None, None, "waits for its turn in the replay")
+            self.activity.set()
+            try:
+                await future
+            finally:
+                branch.waiting = None
+                self._turns.pop(sequence, None)
+            if self.closed:
+                raise Suspended
+        branch.last_at = max(branch.last_at, at)
+        asyncio.get_running_loop().call_soon(self._release)
+
+    def _is_next(self, sequence: int) -> bool:
+        order = self.journal.order
+        while self._next < len(order) and order[self._next] in self._given and order[self._next] not in self._turns:
+            if order[self._next] >= sequence:
+                break
+            self._next += 1
+        return self._next >= len(order) or order[self._next] >= sequence
+
+    def _release(self) -> None:
+        for sequence in sorted(self._turns):
+            if self._is_next(sequence) and not self._turns[sequence].done():
+                self._turns[sequence].set_result(None)
+                return
+
+    def release_lowest(self) -> bool:
+        """Nothing else moves: an outcome in between belongs to a call that this code no longer waits for."""
+        for sequence in sorted(self._turns):
+            if not self._turns[sequence].done():
+                self._turns[sequence].set_result(None)
+                return True
+        return False
+
+    # ------------------------------------------------------------------ work that no user scope can cancel
+
+    async def owned(self, body: Coroutine[Any, Any, T]) -> T:
+        """Run in a task of the engine's. Cancelling the caller only detaches it."""
+        if self.closed:
+            body.close()
+            raise Suspended
+        task = asyncio.create_task(body)
+        self._owned.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            return await asyncio.shield(task)
+        except Suspended:
+            raise
+        finally:
+            if self.closed:
+                raise Suspended
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._owned.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at: whoever was detached from it will not
+        self.activity.set()
+
+    # ------------------------------------------------------------------ waiting
+
+    async def wait(self, wait: Wait, *, branch: Branch | None = None) -> None:
+        """Until something changed: an entry arrived, or the time has come. Raises Suspended, or TimedOut of a scope."""
+        branch = branch or self.branch
+        if self.closed:
+            raise Suspended
+        scope = min(branch.scopes, key=lambda s: s.until, default=None)
+        if scope is not None:
+            wait = _sooner(wait, scope)
+        branch.waiting = wait
+        self.activity.set()
+        try:
+            await asyncio.shield(self._pulse)
+        finally:
+            branch.waiting = None
+        if self.closed:
+            raise Suspended
+        await self._fire(branch)
+
+    def pulse(self) -> None:
+        """Let every waiting call look again."""
+        pulse, self._pulse = self._pulse, asyncio.get_running_loop().create_future()
+        if not pulse.done():
+            pulse.set_result(None)
+        self.activity.set()
+
+    async def _fire(self, branch: Branch) -> None:
+        for scope in branch.scopes:
+            if scope.position in self.journal.ended or self.opened.clock.now_us() < scope.until:
+                continue
+            verb = Fire(self.run.run_id, self.run.fence, scope.position, "timeout", scope.until, self.opened.deadlines)
+            entry = await self.write(verb)
+            if entry is not None:
+                self.noted(entry, {"until": scope.until})
+        fired = self._fired_before(None)
+        if fired is not None:
+            await self.turn(fired[0].sequence, fired[0].at)
+            raise fired[1]
+
+    def _fired_before(self, sequence: int | None) -> tuple[Outcome, TimedOut] | None:
+        """The outermost open timeout of this branch that fired before an outcome."""
+        for scope in self.branch.scopes:
+            outcome = self.journal.ended.get(scope.position)
+            if outcome is not None and (sequence is None or outcome.sequence < sequence):
+                error = TimedOut(f"The work under the timeout at {scope.position}")
+                self.failures.append((error, outcome.sequence))
+                return outcome, error
+        return None
+
+    # ------------------------------------------------------------------ standing still
+
+    def idle(self) -> bool:
+        """Every open branch waits, and no step or attempt is live."""
+        return not self._owned and all(branch.waiting is not None for branch in self.branches)
+
+    def waits(self) -> list[Wait]:
+        return [branch.waiting for branch in self.branches if branch.waiting is not None]
+
+    def next_due(self) -> int | None:
+        return min((wait.due_at for wait in self.waits() if wait.due_at is not None), default=None)
+
+    def budget_spent(self) -> ParkReason | None:
+        """What of this run's budget is spent by now; None while something is left."""
+        with self.opened.read() as reader:
+            run = reader.get(RunRecord, self.run.run_id) or self.run
+        return budget_left(json.loads(run.budget), run, self.opened.clock.now_us())
+
+    def demand(self, key: str, demand: Demand | None) -> None:
+        """Note what a person must move, or that it is over."""
+        if demand is None:
+            self.demands.pop(key, None)
+        else:
+            self.demands[key] = demand
+
+    def close(self) -> None:
+        """Every later call raises Suspended and writes nothing; what waits is told so now."""
+        self.closed = True
+        self.pulse()
+        for future in self._turns.values():
+            if not future.done():
+                future.set_result(None)
+
+    def open_branch(self, branch: Branch, body: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run a body in a branch of its own."""
+        self.branches.append(branch)
+
+        async def in_branch() -> T:
+            current_branch.set(branch)
+            try:
+                return await body
+            finally:
+                self.branches.remove(branch)
+                self.activity.set()
+
+        return asyncio.create_task(in_branch())
+
+
+def _sooner(wait: Wait, scope: Scope) -> Wait:
+    due = scope.until if wait.due_at is None else min(wait.due_at, scope.until)
+    return Wait(
+        wait.kind,
+        wait.id,
+        wait.since_at,
+        due,
+        wait.deadline_at or scope.until,
+        wait.sentence,
+        wait.owner,
+        wait.owner_then,
+    )

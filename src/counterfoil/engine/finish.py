@@ -1,0 +1,333 @@
+"""How an execution of a run ends: it waits, it is parked, or it has finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from counterfoil.engine.decisions import in_doubt
+from counterfoil.engine.parking import parked
+from counterfoil.engine.resolve import wake
+from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import BusinessKeyRecord
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+HOUR_US = 3600 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend(RunVerb):
+    """Every branch waits. Gives True, or False when something arrived since `seen`, which the execution must read first."""
+
+    fence: int
+    seen: int
+    waits: list[dict[str, Any]]
+    why: str  # review, timer, signal, child or receiver: what it waits for first
+    sentence: str
+    due_at: int | None
+    deadline_at: int | None
+    owner: str
+    owner_then: str | None
+    boundary: ClassVar[str] = "run.waiting"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = driven(tx, self.run_id, self.fence)
+        if run.sequence != self.seen:
+            return False
+        tx.put(
+            replace(
+                run,
+                state=RunState.WAITING,
+                reason=self.why,
+                sentence=self.sentence,
+                due_at=self.due_at,
+                deadline_at=self.deadline_at,
+                owner=self.owner,
+                owner_then=self.owner_then,
+                executing=0,
+                worker_id=None,
+                lease_until=None,
+            )
+        )
+        tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits})
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Park(RunVerb):
+    """Stop with a reason, an owner, a deadline and an instruction. `fence` is None when nobody drives it (deadlines)."""
+
+    fence: int | None
+    seen: int | None
+    reason: ParkReason
+    detail: str
+    owner: dict[str, Any]
+    heading: str | None
+    void: int | None  # the sequence of the failure that the workflow did not answer, which a retry forgets
+    failure: dict[str, Any] | None
+    boundary: ClassVar[str] = "run.parked"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id) if self.fence is None else driven(tx, self.run_id, self.fence)
+        if self.seen is not None and run.sequence != self.seen:
+            return False
+        if run.state.ended:
+            raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
+        sentence = PARK_SENTENCES[self.reason] + (f" {self.detail}" if self.detail else "")
+        tx.put(parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure))
+        tx.append(
+            self.run_id,
+            EntryKind.PARKED,
+            name=self.reason.value,
+            data={"sentence": sentence, "owner": self.owner["name"], "void": self.void, "heading": self.heading},
+        )
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Finish(RunVerb):
+    """The end of a run. Gives None, or the operation in doubt for which the run must be parked first (rule 15).
+
+    What was never sent is withdrawn. The parent, if there is one, is woken.
+    """
+
+    fence: int
+    state: RunState
+    result: str | None
+    failure: dict[str, Any] | None
+    parent_run_id: str | None
+    business_keys: tuple[str, ...]
+    boundary: ClassVar[str] = "run.finished"
+    sends: ClassVar[bool] = True  # cancelling forbids sending
+
+    def reads(self) -> Sequence[Read]:
+        reads = [
+            Read.key(RunRecord, self.run_id),
+            Read.by(OperationRecord, "run_id", self.run_id),
+            Read.by(ReviewRecord, "run_id", self.run_id),
+        ]
+        reads += [Read.by(BusinessKeyRecord, "business_key", key) for key in self.business_keys]
+        if self.parent_run_id is not None:
+            reads.append(Read.key(RunRecord, self.parent_run_id))
+        return reads
+
+    def decide(self, tx: Transaction) -> OperationRecord | None:
+        run = driven(tx, self.run_id, self.fence)
+        operations = tx.find(OperationRecord, "run_id", self.run_id)
+        for operation in operations:
+            if in_doubt(operation):
+                return operation
+        for operation in operations:
+            if operation.status is OperationStatus.PREPARED:
+                self._withdraw(tx, operation)
+        for review in tx.find(ReviewRecord, "run_id", self.run_id):
+            if review.state is ReviewState.OPEN:
+                tx.put(replace(review, state=ReviewState.SUPERSEDED, void="the run ended"))
+        tx.put(
+            replace(
+                run,
+                state=self.state,
+                reason=None,
+                sentence=RUN_SENTENCES[self.state],
+                deadline_at=None,
+                due_at=None,
+                heading=None,
+                result=self.result,
+                failure=None if self.failure is None else compact(self.failure),
+                executing=0,
+                worker_id=None,
+                lease_until=None,
+                reserved_micros=0,
+            )
+        )
+        tx.append(self.run_id, EntryKind.FINISHED, name=self.state.value, data={})
+        if self.parent_run_id is not None:
+            wake(tx, self.parent_run_id)
+            tx.append(
+                self.parent_run_id,
+                EntryKind.SIGNAL,
+                name="child",
+                data={"child": self.run_id, "state": self.state.value},
+            )
+        return None
+
+    def _withdraw(self, tx: Transaction, operation: OperationRecord) -> None:
+        tx.put(
+            replace(
+                operation,
+                version=operation.version + 1,
+                status=OperationStatus.FAILED,
+                reason="withdrawn",
+                closed_at=tx.now,
+                withdrawn=f"the run ended {self.state.value}",
+            )
+        )
+        if operation.business_key is not None:
+            for held in tx.find(BusinessKeyRecord, "business_key", operation.business_key):
+                if held.operation_id == operation.operation_id:
+                    tx.put(replace(held, held_until=tx.now))
+
+
+@dataclass(frozen=True, slots=True)
+class Resume(RunVerb):
+    """A person moves a parked run on. `raises` lifts budgets; `retry` also takes up a failed run and forgets its last failure."""
+
+    by: str | None
+    retry: bool
+    raises: dict[str, int]
+    deadlines: Deadlines
+    boundary: ClassVar[str] = "run.resumed"
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+
+    def decide(self, tx: Transaction) -> RunRecord:
+        run = tx.must(RunRecord, self.run_id)
+        self._check(tx, run)
+        budget: dict[str, Any] = parsed(run.budget)
+        budget = budget | {kind: max(budget[kind], amount) for kind, amount in self.raises.items()}
+        for operation in tx.find(OperationRecord, "run_id", self.run_id):
+            # A park for a spent budget or a stop is lifted from what was never sent; a doubt stays with its resolver.
+            if operation.reason in _LIFTED and not operation.status.closed:
+                tx.put(replace(operation, version=operation.version + 1, reason=None))
+        tx.put(
+            replace(
+                run,
+                state=RunState.PENDING,
+                reason=None,
+                sentence=RUN_SENTENCES[RunState.PENDING],
+                budget=compact(budget),
+                due_at=tx.now,
+                deadline_at=tx.now + self.deadlines.pending,
+                failure=None,
+                crashes=0,
+                heading=run.heading if run.heading == "cancelled" else None,
+            )
+        )
+        tx.append(
+            self.run_id,
+            EntryKind.RESUMED,
+            data={
+                "by": self.by,
+                "retry": self.retry,
+                "raises": self.raises,
+                "from": run.reason or run.state.value,
+                "void": True,
+            },
+        )
+        return tx.must(RunRecord, self.run_id)
+
+    def _check(self, tx: Transaction, run: RunRecord) -> None:
+        retryable = run.state is RunState.FAILED or (
+            run.state is RunState.PARKED and run.reason == ParkReason.STEP_FAILED
+        )
+        resumable = run.state is RunState.PARKED and run.reason not in _MOVED_OTHERWISE
+        if not (retryable if self.retry else resumable):
+            raise Refused("not_resumable", run_id=self.run_id, state=run.state.value, reason=run.reason)
+        kind = {
+            ParkReason.BUDGET_ATTEMPTS: "attempts",
+            ParkReason.BUDGET_ELAPSED: "elapsed_us",
+            ParkReason.BUDGET_SPEND: "spend_micros",
+        }
+        needed = kind.get(ParkReason(run.reason)) if run.state is RunState.PARKED and run.reason else None
+        if needed is not None and self.raises.get(needed, 0) <= parsed(run.budget)[needed]:
+            raise Refused("budget_not_raised", kind=needed.partition("_")[0], run_id=self.run_id)
+
+
+_MOVED_OTHERWISE = frozenset(
+    {
+        ParkReason.OUTCOME_UNKNOWN,
+        ParkReason.RECEIVER_MISMATCH,
+        ParkReason.POSSIBLE_REPEAT,
+        ParkReason.BUSINESS_KEY_CONFLICT,
+        ParkReason.INCONSISTENT,
+        ParkReason.ORDER_OVERTAKEN,
+        ParkReason.DUPLICATE_FOUND,
+        ParkReason.STEP_FAILED,
+        ParkReason.RESTORED,
+        ParkReason.WRITES_SUSPENDED,
+        ParkReason.INTERRUPTED_TOOL,
+    }
+)
+_LIFTED = frozenset({ParkReason.BUDGET_ATTEMPTS, ParkReason.BUDGET_ELAPSED, ParkReason.BUDGET_SPEND})
+
+
+@dataclass(frozen=True, slots=True)
+class AskToCancel(RunVerb):
+    """Withdraw the wish: nothing more is sent. The run ends cancelled once none of its operations is in doubt."""
+
+    by: str | None
+    reason: str
+    boundary: ClassVar[str] = "run.cancelled"
+    sends: ClassVar[bool] = True
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+
+    def decide(self, tx: Transaction) -> RunRecord:
+        run = tx.must(RunRecord, self.run_id)
+        if run.state.ended:
+            raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
+        for operation in tx.find(OperationRecord, "run_id", self.run_id):
+            # Cancelling a run in doubt withdraws the authority to send; asking goes on.
+            if not operation.status.closed and operation.withdrawn is None:
+                tx.put(replace(operation, version=operation.version + 1, withdrawn="cancelled"))
+        doubt = any(
+            in_doubt(o) and o.status is OperationStatus.UNKNOWN for o in tx.find(OperationRecord, "run_id", self.run_id)
+        )
+        tx.put(replace(run, cancel_asked=1, heading="cancelled"))
+        tx.append(self.run_id, EntryKind.CANCEL_ASKED, data={"by": self.by, "reason": self.reason})
+        if not doubt:
+            wake(tx, self.run_id)
+        return tx.must(RunRecord, self.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue(RunVerb):
+    """A state's deadline has passed: that is an entry, and it moves the run. Gives True when it did."""
+
+    owner: dict[str, Any]
+    boundary: ClassVar[str] = "run.parked"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id)
+        if run.deadline_at is None or run.deadline_at > tx.now or run.state.ended:
+            return False
+        if run.state is RunState.PARKED:
+            self._next_owner(tx, run)
+            return True
+        reason = _OVERDUE[run.state]
+        tx.put(parked(run, reason, PARK_SENTENCES[reason], self.owner, tx.now, None, None))
+        tx.append(
+            self.run_id,
+            EntryKind.PARKED,
+            name=reason.value,
+            data={"sentence": PARK_SENTENCES[reason], "owner": self.owner["name"]},
+        )
+        return True
+
+    def _next_owner(self, tx: Transaction, run: RunRecord) -> None:
+        # With no next owner it stays with the one it has, and shows as overdue; it is never silently dropped.
+        owner = run.owner_then or run.owner
+        tx.put(
+            replace(run, owner=owner, owner_then=None, deadline_at=tx.now + 24 * HOUR_US, due_at=tx.now + 24 * HOUR_US)
+        )
+        tx.append(
+            self.run_id,
+            EntryKind.PARKED,
+            name=run.reason,
+            data={"sentence": run.sentence, "owner": owner, "overdue": True},
+        )
+
+
+_OVERDUE = {
+    RunState.PENDING: ParkReason.NO_WORKER,
+    RunState.RUNNING: ParkReason.NO_PROGRESS,
+    RunState.WAITING: ParkReason.EXPIRED,
+}

@@ -1,0 +1,142 @@
+"""The time-bounded right to drive a run: claims are compare-and-set, and the fence alone refuses."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from counterfoil.engine.parking import parked
+from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.model.codec import parsed
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.store.transaction import Transaction
+
+ALONE = 2  # runs.executing: 0 no, 1 beside others, 2 alone
+INCARNATION_SHIFT = (
+    40  # the incarnation is the high part of every fence: no fence from before a restore is ever reached again
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(RunVerb):
+    """Gives the claimed run, or None when another was first or nothing is due."""
+
+    worker_id: str
+    deadlines: Deadlines
+    alone: bool = False  # nothing else executes in this process: a crash is this run's own
+    boundary: ClassVar[str] = "run.claimed"
+
+    def decide(self, tx: Transaction) -> RunRecord | None:
+        run = tx.must(RunRecord, self.run_id)
+        if not self._claimable(run, tx.now):
+            return None
+        crashed = run.state is RunState.RUNNING and run.executing
+        if crashed and run.executing == ALONE:
+            owner = parsed(run.budget)["owner"]
+            tx.put(parked(run, ParkReason.POISONED, PARK_SENTENCES[ParkReason.POISONED], owner, tx.now, None, None))
+            tx.append(
+                self.run_id,
+                EntryKind.PARKED,
+                name=ParkReason.POISONED.value,
+                data={"owner": owner["name"], "crashes": run.crashes + 1},
+            )
+            return None
+        waited = tx.now - run.updated_at if run.state is RunState.WAITING and run.reason == "review" else 0
+        claimed = replace(
+            run,
+            state=RunState.RUNNING,
+            reason=None,
+            sentence=RUN_SENTENCES[RunState.RUNNING],
+            fence=max(run.fence, tx.installation.incarnation << INCARNATION_SHIFT) + 1,
+            worker_id=self.worker_id,
+            lease_until=tx.now + self.deadlines.lease,
+            due_at=tx.now + self.deadlines.lease,
+            executing=ALONE if self.alone else 1,
+            deadline_at=tx.now + self.deadlines.running,
+            started_at=run.started_at or tx.now,
+            waited_us=run.waited_us + waited,
+            crashes=run.crashes + (1 if crashed else 0),
+        )
+        tx.put(claimed)
+        tx.append(
+            self.run_id,
+            EntryKind.STARTED,
+            data={
+                "worker": self.worker_id,
+                "fence": claimed.fence,
+                "after_crash": bool(crashed),
+                "from": run.state.value,
+            },
+        )
+        return tx.must(RunRecord, self.run_id)
+
+    def _claimable(self, run: RunRecord, now: int) -> bool:
+        if run.state in (RunState.PENDING, RunState.WAITING):
+            return run.due_at is not None and run.due_at <= now
+        return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Renew(RunVerb):
+    """Prolong the lease of a run that works without a new entry. Raises Refused(fence_lost)."""
+
+    fence: int
+    deadlines: Deadlines
+    boundary: ClassVar[str] = "lease.renewed"
+
+    def decide(self, tx: Transaction) -> None:
+        run = driven(tx, self.run_id, self.fence)
+        tx.put(replace(run, lease_until=tx.now + self.deadlines.lease, due_at=tx.now + self.deadlines.lease))
+
+
+@dataclass(frozen=True, slots=True)
+class HolderGone(RunVerb):
+    """The holder's process lock was found free on its own host: it is dead, so the lease ends now."""
+
+    worker_id: str
+    fence: int
+    boundary: ClassVar[str] = "lease.renewed"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id)
+        if run.state is not RunState.RUNNING or run.fence != self.fence or run.worker_id != self.worker_id:
+            return False
+        tx.put(replace(run, lease_until=tx.now, due_at=tx.now))
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver(RunVerb):
+    """A draining worker gives a run back, to be taken up at once."""
+
+    fence: int
+    deadlines: Deadlines
+    boundary: ClassVar[str] = "run.waiting"
+
+    def decide(self, tx: Transaction) -> None:
+        run = driven(tx, self.run_id, self.fence)
+        tx.put(
+            replace(
+                run,
+                state=RunState.PENDING,
+                sentence=RUN_SENTENCES[RunState.PENDING],
+                executing=0,
+                worker_id=None,
+                lease_until=None,
+                due_at=tx.now,
+                deadline_at=tx.now + self.deadlines.pending,
+            )
+        )
+        tx.append(self.run_id, EntryKind.SUSPENDED, data={"handed_over": True, "waits": []})
+
+
+def touched(run: RunRecord, now: int, deadlines: Deadlines) -> RunRecord:
+    """The run with its lease and its progress deadline moved on by an entry: costs no row of its own.
+
+    `deadline_at` of a running run is evidence, so it moves in steps of a tenth: not with every entry.
+    """
+    fresh = now + deadlines.running
+    deadline = run.deadline_at or 0
+    if fresh - deadline > deadlines.running // 10:
+        deadline = fresh
+    until = now + deadlines.lease
+    return replace(run, lease_until=until, due_at=until, deadline_at=deadline)

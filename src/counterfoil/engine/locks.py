@@ -1,0 +1,66 @@
+"""One file lock per process, in the database's folder: a lock that is free proves that its holder is gone from this host."""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from counterfoil.engine.clock import boot_id, host_name
+
+
+class Held(Protocol):
+    """What an attempt or a worker row says of its process."""
+
+    @property
+    def worker_id(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def boot_id(self) -> str: ...
+
+
+class ProcessLock:
+    """Held from start to end of the process that sends. The system frees it when the process dies, however it dies."""
+
+    def __init__(self, folder: Path, worker_id: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{worker_id}.lock"
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def release(self) -> None:
+        # The file stays: that it is there and free is what proves the end.
+        os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def lock_is_free(folder: Path, worker_id: str) -> bool:
+    """True only when the lock's file is there and nobody holds it. A missing file proves nothing."""
+    try:
+        file = os.open(folder / f"{worker_id}.lock", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+def holder_is_gone(folder: Path, held: Held) -> bool:
+    """Another boot of this host is gone for certain; another host is never proven."""
+    if held.host != host_name():
+        return False
+    return held.boot_id != boot_id() or lock_is_free(folder, held.worker_id)

@@ -1,0 +1,77 @@
+"""Record what a question to the receiver showed, and rule on it in the same commit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from counterfoil.engine.advance import Advanced, advanced
+from counterfoil.engine.situation import Target, operation_in
+from counterfoil.engine.verb import RunVerb
+from counterfoil.model import ids
+from counterfoil.model.codec import compact
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.receipt import LookupRecord
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLookup(RunVerb):
+    """`found` is a list of {reference, digest, receipt}; digest is None where only existence shows.
+
+    `attempts` is how many attempts had begun when the question was asked: a later one voids what absence said.
+    """
+
+    target: Target
+    asked_at: int
+    attempts: int
+    found: list[dict[str, Any]]
+    complete: bool
+    problem: str | None
+    boundary: ClassVar[str] = "operation.looked_up"
+
+    def reads(self) -> Sequence[Read]:
+        return self.target.reads()
+
+    def decide(self, tx: Transaction) -> Advanced:
+        operation = operation_in(tx, self.target)
+        n = len(tx.find(LookupRecord, "operation_id", operation.operation_id)) + 1
+        result = self.judged(operation.payload_digest)
+        tx.put(
+            LookupRecord(
+                ids.derived("look", operation.operation_id, str(n)),
+                operation.operation_id,
+                self.run_id,
+                n,
+                self.asked_at,
+                result,
+                int(self.complete),
+                compact(self.found),
+                self.attempts,
+            )
+        )
+        changed = replace(operation, version=operation.version + 1)
+        tx.put(changed)
+        tx.append(
+            self.run_id,
+            EntryKind.LOOKED_UP,
+            name=operation.name,
+            data={
+                "operation_id": operation.operation_id,
+                "result": result,
+                "complete": self.complete,
+                "problem": self.problem,
+            },
+        )
+        return advanced(tx, self.target, changed)
+
+    def judged(self, payload_digest: str) -> str:
+        """Existence is not authorship: content that shows is compared, and other content is a mismatch."""
+        if self.problem is not None:
+            return "unreachable"
+        references = {record["reference"] for record in self.found}
+        if len(references) > 1:
+            return "several"
+        if not references:
+            return "absent"
+        return "match" if all(record["digest"] in (None, payload_digest) for record in self.found) else "mismatch"

@@ -1,0 +1,88 @@
+"""What is open while an application is in use: one database, its writer, its marker, and the clock they share."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from counterfoil.engine.boundaries import Boundaries
+from counterfoil.engine.clock import Chance, Clock
+from counterfoil.engine.definitions import Registry
+from counterfoil.engine.verb import Deadlines
+from counterfoil.engine.writer import Writer
+from counterfoil.model.installation import InstallationRecord
+from counterfoil.store.artifacts import ArtifactStore
+from counterfoil.model.run import RunRecord
+from counterfoil.store.marker import Head, OutsideMarker
+from counterfoil.store.port import Database, Reader
+
+
+CLOCK_MARGIN_US = 60 * 1_000_000
+
+
+def no_usage(result: Any) -> tuple[dict[str, Any], int | None]:
+    """Usage and cost in micro-USD of a model's answer, where nothing measures them."""
+    del result
+    return {}, None
+
+
+@dataclass(slots=True)
+class Opened:
+    """Everything that verbs and runners are given. `location` is the database's file; `locks` the folder of process locks."""
+
+    registry: Registry
+    database: Database
+    writer: Writer
+    marker: OutsideMarker | None
+    artifacts: ArtifactStore
+    clock: Clock
+    chance: Chance
+    boundaries: Boundaries
+    deadlines: Deadlines
+    location: Path
+    locks: Path
+    installation_id: str
+    environ: Mapping[str, str]
+    usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
+    listeners: set[Callable[[set[str]], None]] = field(default_factory=lambda: set())
+    _clock_offset: int = 0
+
+    def clock_jumped(self) -> bool:
+        """Whether the wall clock and the clock that counts sleep have drifted apart since this was opened."""
+        return abs(self.clock.now_us() - self.clock.boot_us() - self._clock_offset) > CLOCK_MARGIN_US
+
+    def __post_init__(self) -> None:
+        self._clock_offset = self.clock.now_us() - self.clock.boot_us()
+
+    def read(self) -> AbstractContextManager[Reader]:
+        """One consistent snapshot."""
+        return self.database.reader()
+
+    async def write(self, verb: Any) -> Any:
+        """Queue a verb; its answer comes after the COMMIT that carries it."""
+        return await self.writer.submit(verb)
+
+    def installation(self) -> InstallationRecord:
+        with self.read() as reader:
+            found = reader.installation
+        assert found is not None, "an opened database has an installation"
+        return found
+
+    def committed(self, run_ids: set[str]) -> None:
+        """Told by the writer's thread which runs a commit touched."""
+        for listener in tuple(self.listeners):
+            listener(run_ids)
+
+    def note_head(self, run_id: str) -> None:
+        """A run parked or ended: its chain's head is counted outside."""
+        if self.marker is None:
+            return
+        with self.read() as reader:
+            run = reader.get(RunRecord, run_id)
+        if run is not None:
+            self.marker.append_head(Head(run_id, run.sequence, run.head))
+
+    def close(self) -> None:
+        self.writer.close()
+        self.database.close()

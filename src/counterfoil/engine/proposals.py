@@ -1,0 +1,273 @@
+"""Propose: a version of an operation's payload, with its digest. Prepare: the operation's identity becomes durable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from counterfoil.engine.leases import touched
+from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.model import ids
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import BusinessKeyRecord, ContractRecord
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.proposal import ProposalRecord
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a run wants written: everything about an operation that does not depend on the database."""
+
+    name: str
+    receiver: str
+    environment: str
+    action: str
+    api_version: str
+    duplicate: str
+    payload: str
+    payload_digest: str
+    business_key: str | None  # joined with receiver account, environment and operation name
+    repeatable: bool
+    contract_digest: str
+    contract: str
+    owner: str
+    review: dict[str, Any] | None  # role, expires_us, owner
+
+
+@dataclass(frozen=True, slots=True)
+class Propose(RunVerb):
+    """Version 1 of a new operation, or the next version of one that was never sent. Gives (operation, proposal)."""
+
+    fence: int
+    position: str
+    intent: Intent
+    replaces: str | None
+    sources: list[dict[str, Any]]
+    data: dict[str, Any]
+    deadlines: Deadlines
+    boundary: ClassVar[str] = "proposal.made"
+
+    def reads(self) -> Sequence[Read]:
+        return (*_lineage(self.run_id, self.intent), Read.by(ReviewRecord, "run_id", self.run_id))
+
+    def decide(self, tx: Transaction) -> tuple[OperationRecord, ProposalRecord]:
+        run = driven(tx, self.run_id, self.fence)
+        tx.put(touched(run, tx.now, self.deadlines))
+        if self.replaces is None:
+            operation = _minted(tx, run, self.position, self.intent)
+        else:
+            operation = self._next_version(tx)
+        proposal = ProposalRecord(
+            ids.proposal_id(operation.operation_id, operation.proposal_version),
+            operation.operation_id,
+            self.run_id,
+            operation.proposal_version,
+            self.intent.payload,
+            self.intent.payload_digest,
+            compact(self.sources),
+            self.position,
+            tx.now,
+        )
+        tx.put(operation)
+        tx.put(proposal)
+        tx.append(
+            self.run_id,
+            EntryKind.PROPOSAL,
+            position=self.position,
+            name=self.intent.name,
+            data=self.data
+            | {"operation_id": operation.operation_id, "version": proposal.version, "digest": proposal.payload_digest},
+        )
+        return operation, proposal
+
+    def _next_version(self, tx: Transaction) -> OperationRecord:
+        operation = next(o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.replaces)
+        # Rule 9: from the first attempt its digest is frozen; an operation that is maybe sent is never bound to a newer version.
+        if operation.sent or operation.status is not OperationStatus.PREPARED or operation.attempts:
+            raise Refused("frozen_payload", operation_id=operation.operation_id)
+        for review in tx.find(ReviewRecord, "run_id", self.run_id):
+            if review.operation_id == operation.operation_id and review.state in (
+                ReviewState.OPEN,
+                ReviewState.APPROVED,
+            ):
+                tx.put(replace(review, state=ReviewState.SUPERSEDED, void="a newer version"))
+        _store_contract(tx, self.intent)
+        return replace(
+            operation,
+            version=operation.version + 1,
+            proposal_version=operation.proposal_version + 1,
+            payload=self.intent.payload,
+            payload_digest=self.intent.payload_digest,
+            contract_digest=self.intent.contract_digest,
+            next_at=None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare(RunVerb):
+    """The operation of a `perform`: identity, contract, key, business key, before anything is asked or sent."""
+
+    fence: int
+    position: str
+    intent: Intent
+    operation_id: str | None  # of a proposal
+    data: dict[str, Any]
+    deadlines: Deadlines
+    boundary: ClassVar[str] = "operation.prepared"
+
+    def reads(self) -> Sequence[Read]:
+        return _lineage(self.run_id, self.intent)
+
+    def decide(self, tx: Transaction) -> OperationRecord:
+        run = driven(tx, self.run_id, self.fence)
+        tx.put(touched(run, tx.now, self.deadlines))
+        if self.operation_id is None:
+            operation = _minted(tx, run, self.position, self.intent)
+            proposal = ProposalRecord(
+                ids.proposal_id(operation.operation_id, 1),
+                operation.operation_id,
+                self.run_id,
+                1,
+                self.intent.payload,
+                self.intent.payload_digest,
+                "[]",
+                self.position,
+                tx.now,
+            )
+            tx.put(proposal)
+        else:
+            operation = next(
+                o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.operation_id
+            )
+        if operation.status is OperationStatus.PREPARED and not operation.sent:
+            operation = self._intention(tx, operation)
+        tx.put(operation)
+        tx.append(
+            self.run_id,
+            EntryKind.PREPARED,
+            position=self.position,
+            name=self.intent.name,
+            data=self.data | {"operation_id": operation.operation_id, "version": operation.proposal_version},
+        )
+        return operation
+
+    def _intention(self, tx: Transaction, operation: OperationRecord) -> OperationRecord:
+        """Rule of section 3: a business key names the intention; without one, an equal operation is held as a possible repeat."""
+        if self.intent.business_key is None:
+            if not self.intent.repeatable and operation.reason is None and self._equal_earlier(tx, operation):
+                return replace(operation, version=operation.version + 1, reason=ParkReason.POSSIBLE_REPEAT)
+            return operation
+        known = tx.find(BusinessKeyRecord, "business_key", self.intent.business_key)
+        holders = [held for held in known if held.held_until is None or held.held_until > tx.now]
+        if any(held.operation_id == operation.operation_id for held in holders):
+            return operation
+        if not holders:
+            tx.put(
+                BusinessKeyRecord(
+                    self.intent.business_key, operation.operation_id, operation.payload_digest, len(known), None
+                )
+            )
+            return operation
+        equal = [held for held in holders if held.payload_digest == operation.payload_digest]
+        if equal:
+            return replace(operation, version=operation.version + 1, reused_from=equal[-1].operation_id)
+        return replace(operation, version=operation.version + 1, reason=ParkReason.BUSINESS_KEY_CONFLICT)
+
+    def _equal_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
+        return any(
+            other.operation_id != operation.operation_id
+            and other.name == operation.name
+            and other.payload_digest == operation.payload_digest
+            and other.status is not OperationStatus.FAILED
+            for other in tx.find(OperationRecord, "run_id", self.run_id)
+        )
+
+
+def _lineage(run_id: str, intent: Intent) -> tuple[Read, ...]:
+    reads = [
+        Read.key(RunRecord, run_id),
+        Read.by(OperationRecord, "run_id", run_id),
+        Read.key(ContractRecord, intent.contract_digest),
+    ]
+    if intent.business_key is not None:
+        reads.append(Read.by(BusinessKeyRecord, "business_key", intent.business_key))
+    return tuple(reads)
+
+
+def _store_contract(tx: Transaction, intent: Intent) -> None:
+    if tx.get(ContractRecord, intent.contract_digest) is None:
+        tx.put(ContractRecord(intent.contract_digest, intent.contract))
+
+
+def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> OperationRecord:
+    """A new operation. Its identity is derived here, once, stored, and carried ever after."""
+    occurrence = sum(
+        1
+        for other in tx.find(OperationRecord, "run_id", run.run_id)
+        if (other.generation, other.position, other.name) == (run.generation, position, intent.name)
+    )
+    _store_contract(tx, intent)
+    # Rule 20: what is derived while a restore is unfinished may be what the lost part of the history already sent.
+    restoring = tx.installation.restore_state == "open"
+    return OperationRecord(
+        operation_id=ids.operation_id(run.run_id, run.generation, position, intent.name, occurrence),
+        number=tx.number("operation"),
+        version=1,
+        run_id=run.run_id,
+        generation=run.generation,
+        position=position,
+        name=intent.name,
+        occurrence=occurrence,
+        receiver=intent.receiver,
+        environment=intent.environment,
+        action=intent.action,
+        api_version=intent.api_version,
+        duplicate=intent.duplicate,
+        business_key=intent.business_key,
+        key_number=0,
+        proposal_version=1,
+        payload=intent.payload,
+        payload_digest=intent.payload_digest,
+        contract_digest=intent.contract_digest,
+        status=OperationStatus.PREPARED,
+        reason=None,
+        reused_from=None,
+        sent=int(restoring),
+        first_sent_at=tx.installation.restore_at if restoring else None,
+        attempts=0,
+        key_state=None,
+        in_progress_until=None,
+        withdrawn=None,
+        resolution=None,
+        resolved_at=None,
+        receipt_id=None,
+        owner=intent.owner,
+        case_letter=None,
+        case_sentence=None,
+        next_at=None,
+        incident_id=None,
+        incarnation=tx.installation.incarnation,
+        prepared_at=tx.now,
+        closed_at=None,
+    )
+
+
+def scope_of(operation: OperationRecord, credential: str) -> dict[str, Any]:
+    """What one approval authorises: this operation, at this receiver, with this credential, once (design section 1)."""
+    payload = parsed(operation.payload)
+    amount = payload.get("amount") if isinstance(payload, dict) else None
+    return {
+        "operation": operation.name,
+        "operation_id": operation.operation_id,
+        "receiver": operation.receiver,
+        "environment": operation.environment,
+        "scope": credential,
+        "business_key": operation.business_key,
+        "upper_amount": amount,
+        "uses": 1,
+    }

@@ -1,0 +1,81 @@
+"""Ask the receiver about one operation, and record what it showed. Asking needs no authority and no lease."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from counterfoil.engine.advance import Advanced
+from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
+from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.invoke import invoke
+from counterfoil.engine.lookups import RecordLookup
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.situation import Target
+from counterfoil.model import ids
+from counterfoil.model.codec import canonical, digest_of, parsed
+from counterfoil.model.contract_parts import Found, Seen
+from counterfoil.model.errors import Refused
+from counterfoil.model.operation import OperationRecord
+from counterfoil.receivers.http import LookupUnreachable, Reader
+
+LOOKUP_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class OperationAsk:
+    """What a lookup function is given."""
+
+    operation_id: str
+    key: str | None
+    first_sent_at: datetime
+    http: Reader
+
+
+async def ask_receiver(
+    opened: Opened, operation: Operation[Any, Any], record: OperationRecord, target: Target
+) -> Advanced:
+    """Run the contract's lookup and record it. An exception of the lookup proves nothing: unreachable."""
+    lookup = operation.contract.lookup
+    if lookup is None or isinstance(lookup.function, str):
+        raise Refused("no_lookup", operation_id=record.operation_id)
+    endpoint = endpoint_of(opened.registry, operation, opened.environ)
+    key_format = operation.contract.key.format if operation.contract.key else None
+    key = None if key_format is None else ids.encode_key(record.operation_id, record.key_number, key_format)
+    first = datetime.fromtimestamp((record.first_sent_at or record.prepared_at) / 1_000_000, UTC)
+    reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S)
+    payload = loaded(
+        signature_of(operation.function, skip=1).inputs[0][1], parsed(record.payload), where="the stored payload"
+    )
+    asked_at = opened.clock.now_us()
+    found: list[dict[str, Any]] = []
+    complete, problem = False, None
+    try:
+        seen = await invoke(lookup.function, OperationAsk(record.operation_id, key, first, reader), payload)
+        found, complete = _found(operation, seen), seen.complete
+    except LookupUnreachable as unreachable:
+        problem = str(unreachable) or "unreachable"
+    except Exception as failed:
+        problem = f"{type(failed).__name__}: {failed}"[:2000]
+    verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem)
+    return await opened.write(verb)
+
+
+def _found(operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, Any]]:
+    """What was seen, as evidence: reference, digest of the content where it shows, and the typed receipt."""
+    result = signature_of(operation.function, skip=1).result
+    records: Sequence[Found[Any]] = seen.records
+    return [
+        {
+            "reference": record.receipt.reference,
+            "digest": None if record.payload is None else _digest(record.payload),
+            "receipt": dumped(result, record.receipt, where="the receipt of a lookup"),
+        }
+        for record in records
+    ]
+
+
+def _digest(payload: BaseModel) -> str:
+    return digest_of(canonical(payload.model_dump(mode="json"), where="the payload of a lookup"))

@@ -1,0 +1,202 @@
+"""One attempt: the user's operation function under a gate that lets one write out, once it is in flight."""
+
+import asyncio
+from contextlib import AbstractContextManager
+from typing import Any
+
+from counterfoil.engine.attempts import EndAttempt, MarkInFlight
+from counterfoil.engine.clock import boot_id, host_name
+from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
+from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.execution import Execution
+from counterfoil.engine.invoke import invoke
+from counterfoil.engine.situation import Target
+from counterfoil.engine.steps import CountTry
+from counterfoil.engine.withdraw import Withdraw
+from counterfoil.model import ids
+from counterfoil.model.codec import parsed
+from counterfoil.model.contract import Meaning
+from counterfoil.model.errors import CounterfoilError, StepFailed
+from counterfoil.model.exchange import Exchange
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.receivers.http import AttemptOver, Sender
+from counterfoil.receivers.sending import Sending
+from counterfoil.rules.classify import classify
+
+MARGIN_US = 5_000_000  # an attempt's deadline lies this far behind its request's time-out
+
+
+class AttemptGate:
+    """The engine's side of one attempt: in flight before a byte leaves, and no byte after the deadline."""
+
+    def __init__(self, execution: Execution, target: Target, timeout_us: int) -> None:
+        self._execution = execution
+        self._target = target
+        clock = execution.opened.clock
+        # Readings taken before the in-flight verb is queued: a writer that was slow, or a process that slept, eats its own
+        # time. The earlier of a clock that counts sleep and the wall clock ends the attempt.
+        self._boot_deadline = clock.boot_us() + timeout_us + MARGIN_US
+        self._wall_deadline = clock.now_us() + timeout_us + MARGIN_US
+        self.attempt: AttemptRecord | None = None
+        self.key_number = 0
+
+    def _verb(self, request_digest: str | None) -> MarkInFlight:
+        run = self._execution.run
+        return MarkInFlight(
+            run.run_id,
+            self._target,
+            run.fence,
+            self._execution.worker_id,
+            host_name(),
+            boot_id(),
+            request_digest,
+            self._wall_deadline,
+        )
+
+    def _taken(self, answer: Any) -> None:
+        if not isinstance(answer, AttemptRecord):
+            raise AttemptOver("the recovery table rules otherwise by now")
+        self.attempt = answer
+        assert answer.key_number == self.key_number, "the key on the wire is the key on record"
+
+    async def before_send(self, request_digest: str) -> None:
+        self._taken(await self._execution.write(self._verb(request_digest)))
+
+    def enter(self) -> str | None:
+        """For `call.sending()`: blocks, since a vendor's SDK blocks as well."""
+        self._taken(self._execution.opened.writer.ask(self._verb(None)))
+        self.first_byte()
+        assert self.attempt is not None
+        return self.attempt.idempotency_key
+
+    def first_byte(self) -> None:
+        self._execution.opened.boundaries.reach("operation.first_byte")
+        clock = self._execution.opened.clock
+        if clock.boot_us() >= self._boot_deadline or clock.now_us() >= self._wall_deadline:
+            raise AttemptOver("the attempt's deadline passed before its first byte")
+
+    def replied(self, exchange: Exchange) -> None:
+        del exchange
+        self._execution.opened.boundaries.reach("operation.replied")
+
+
+class OperationCall:
+    """First argument of an operation: one attempt, one write."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        operation: Operation[Any, Any],
+        record: OperationRecord,
+        gate: AttemptGate,
+        key_number: int,
+    ) -> None:
+        endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
+        contract = operation.contract
+        self.operation_id = record.operation_id
+        self.attempt = record.attempts + 1
+        self.key = (
+            None if contract.key is None else ids.encode_key(record.operation_id, key_number, contract.key.format)
+        )
+        self._contract = contract
+        self._gate = gate
+        self.http = Sender(
+            url=endpoint.url,
+            headers=endpoint.headers,
+            key=self.key,
+            operation_id=record.operation_id,
+            contract=contract,
+            gate=gate,
+            timeout_s=contract.request_timeout.total_seconds(),
+        )
+        self._sending: Sending | None = None
+
+    def sending(self) -> AbstractContextManager[Sending]:
+        self._sending = Sending(enter=self._gate.enter, contract=self._contract, replied=self._gate.replied)
+        return self._sending
+
+    @property
+    def exchange(self) -> Exchange | None:
+        if self._sending is not None and self._sending.exchange is not None:
+            return self._sending.exchange
+        return self.http.exchange
+
+
+def next_key_number(record: OperationRecord, newest_attempt_at: int) -> int:
+    """The key number the next attempt carries: one more where a person ordered a new key that no attempt has used yet."""
+    if record.resolution is None:
+        return record.key_number
+    said = parsed(record.resolution)
+    ordered = said["as"] == "send_again" and said["new_key"] and newest_attempt_at < (record.resolved_at or 0)
+    return record.key_number + int(ordered)
+
+
+async def attempt(
+    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, target: Target
+) -> None:
+    """One try. What happened is said by the contract over the exchange; the function's return value only types the receipt."""
+    gate = AttemptGate(execution, target, int(operation.contract.request_timeout.total_seconds() * 1_000_000))
+    with execution.opened.read() as reader:
+        attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
+    key_number = next_key_number(record, max((a.started_at for a in attempts), default=0))
+    call = OperationCall(execution, operation, record, gate, key_number)
+    gate.key_number = key_number
+    signature = signature_of(operation.function, skip=1)
+    result: Any = None
+    problem: BaseException | None = None
+    try:
+        payload = loaded(
+            signature.inputs[0][1], parsed(record.payload), where=f"the stored payload of {operation.name}"
+        )
+        result = await invoke(operation.function, call, payload)
+    except AttemptOver:
+        pass
+    except (Exception, asyncio.CancelledError) as raised:
+        problem = raised
+    if gate.attempt is None:
+        await _before_any_byte(execution, record, problem)
+        return
+    exchange = call.exchange or Exchange("nothing", False, problem="the attempt ended before its first byte")
+    meaning = classify(operation.contract, exchange)
+    receipt = _receipt(signature.result, result, exchange) if meaning is Meaning.APPLIED else None
+    await execution.write(
+        EndAttempt(
+            execution.run.run_id, target, gate.attempt.attempt_id, execution.run.fence, exchange, meaning, receipt
+        )
+    )
+
+
+async def _before_any_byte(execution: Execution, record: OperationRecord, problem: BaseException | None) -> None:
+    """The function ended without a write. A StepFailed is its last word; anything else is a try that failed."""
+    run = execution.run
+    if isinstance(problem, StepFailed):
+        await execution.write(
+            Withdraw(run.run_id, run.fence, record.operation_id, f"{problem.code}: {problem.message}")
+        )
+    elif problem is not None or record.attempts == execution.operations[record.operation_id].attempts:
+        if isinstance(problem, CounterfoilError) and problem.code == "fence_lost":
+            raise problem
+        if problem is None:
+            return
+        data = {"operation_id": record.operation_id, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
+        await execution.write(
+            CountTry(
+                run.run_id, run.fence, f"drive {record.operation_id}", record.name, data, execution.opened.deadlines
+            )
+        )
+
+
+def _receipt(adapter: Any, result: Any, exchange: Exchange) -> dict[str, Any]:
+    """The typed receipt; where the function failed after an applied answer, what the answer itself shows."""
+    try:
+        plain = dumped(adapter, result, where="the receipt")
+        if isinstance(plain, dict) and plain.get("reference"):
+            return plain
+    except CounterfoilError:
+        pass
+    try:
+        body = exchange.json()
+        found = body.get("id") if isinstance(body, dict) else None
+    except ValueError:
+        found = None
+    return {"reference": str(found) if found else f"unnamed {exchange.request_digest or ''}".strip()}

@@ -1,0 +1,164 @@
+"""All that the recovery table needs to know about one operation, read in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterfoil.engine.decisions import in_doubt
+from counterfoil.model.codec import parsed
+from counterfoil.model.contract import Contract
+from counterfoil.model.installation import BusinessKeyRecord, ContractRecord, IncidentRecord, SuspensionRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.people import PersonRecord
+from counterfoil.model.receipt import LookupRecord, ReceiptRecord
+from counterfoil.model.review import ReviewRecord
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.authority import may_decide
+from counterfoil.rules.budget import budget_left, pause_before
+from counterfoil.rules.gather import Situation
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 5 * 60 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The fixed parts of an operation that its reads need, and what only this process knows of it.
+
+    `scope` is the digest of what narrows a key here and now; `clock_jump` says that the clocks disagree.
+    """
+
+    operation_id: str
+    run_id: str
+    contract_digest: str
+    business_key: str | None
+    scope: str
+    review: dict[str, Any] | None
+    clock_jump: bool = False
+
+    def reads(self) -> tuple[Read, ...]:
+        reads = [
+            Read.key(RunRecord, self.run_id),
+            Read.by(OperationRecord, "run_id", self.run_id),
+            Read.key(ContractRecord, self.contract_digest),
+            Read.by(AttemptRecord, "operation_id", self.operation_id),
+            Read.by(ReceiptRecord, "operation_id", self.operation_id),
+            Read.by(LookupRecord, "operation_id", self.operation_id),
+            Read.by(ReviewRecord, "operation_id", self.operation_id),
+            Read.by(IncidentRecord, "operation_id", self.operation_id),
+            Read.by(RunRecord, "parent_run_id", self.run_id),
+            Read.all(PersonRecord),
+            Read.all(SuspensionRecord),
+        ]
+        if self.business_key is not None:
+            reads += [
+                Read.by(BusinessKeyRecord, "business_key", self.business_key),
+                Read.by(IncidentRecord, "business_key", self.business_key),
+            ]
+        return tuple(reads)
+
+
+def target_of(
+    operation: OperationRecord, scope: str, review: dict[str, Any] | None, clock_jump: bool = False
+) -> Target:
+    return Target(
+        operation.operation_id,
+        operation.run_id,
+        operation.contract_digest,
+        operation.business_key,
+        scope,
+        review,
+        clock_jump,
+    )
+
+
+def operation_in(tx: Transaction, target: Target) -> OperationRecord:
+    return next(o for o in tx.find(OperationRecord, "run_id", target.run_id) if o.operation_id == target.operation_id)
+
+
+def newest_review(reviews: Sequence[ReviewRecord]) -> ReviewRecord | None:
+    return max(reviews, key=lambda review: review.number, default=None)
+
+
+def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord | None = None) -> Situation:
+    """Rows to facts. `operation` replaces the stored row while a verb is changing it."""
+    run = tx.must(RunRecord, target.run_id)
+    operation = operation or operation_in(tx, target)
+    contract = Contract.from_stored(parsed(tx.must(ContractRecord, target.contract_digest).body))
+    review = newest_review(tx.find(ReviewRecord, "operation_id", target.operation_id))
+    attempts = tx.find(AttemptRecord, "operation_id", target.operation_id)
+    incidents = _incidents(tx, target)
+    budget, next_try_at = _budget(run, attempts, tx.now)
+    return Situation(
+        operation=operation,
+        contract=contract,
+        attempts=attempts,
+        receipts=tx.find(ReceiptRecord, "operation_id", target.operation_id),
+        lookups=tx.find(LookupRecord, "operation_id", target.operation_id),
+        review=review,
+        review_needed=target.review is not None,
+        authority_now=_authority_now(tx, review),
+        incident_open=any(incident.closed_at is None for incident in incidents),
+        stop=_stop(tx, target, run, operation),
+        scope_now=target.scope,
+        budget=budget,
+        restore=tx.installation,
+        now=tx.now,
+        next_try_at=next_try_at,
+        weighed_at=max((incident.closed_at for incident in incidents if incident.closed_at is not None), default=None),
+    )
+
+
+def _incidents(tx: Transaction, target: Target) -> list[IncidentRecord]:
+    found = list(tx.find(IncidentRecord, "operation_id", target.operation_id))
+    if target.business_key is not None:
+        found += tx.find(IncidentRecord, "business_key", target.business_key)  # an incident freezes its business key
+    return found
+
+
+def _authority_now(tx: Transaction, review: ReviewRecord | None) -> bool | None:
+    """The reviewer's authority as it is now, not as it was when the answer was given."""
+    if review is None or review.reviewer is None:
+        return None
+    person = next((p for p in tx.all(PersonRecord) if p.name == review.reviewer), None)
+    return person is not None and may_decide(person, review.role)
+
+
+def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationRecord) -> str | None:
+    """What forbids sending now, the gravest first."""
+    if tx.installation.restore_state == "open":
+        return "restored"
+    scopes = {"all", f"operation:{operation.operation_id}", f"receiver:{operation.receiver}"}
+    if any(s.lifted_at is None and s.scope in scopes for s in tx.all(SuspensionRecord)):
+        return "suspended"
+    if target.clock_jump:
+        return "clock_jump"
+    if (
+        operation.reason in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT)
+        and operation.resolution is None
+    ):
+        return "held"
+    others = tx.find(OperationRecord, "run_id", target.run_id)
+    if any(in_doubt(other) and other.operation_id != operation.operation_id and not _benign(other) for other in others):
+        return "other_doubt"
+    # A run that waits for a child in doubt sends nothing either (rule 13).
+    if any(child.reason == ParkReason.OUTCOME_UNKNOWN for child in tx.find(RunRecord, "parent_run_id", target.run_id)):
+        return "other_doubt"
+    return None
+
+
+def _benign(operation: OperationRecord) -> bool:
+    return operation.duplicate == "benign"
+
+
+def _budget(run: RunRecord, attempts: Sequence[AttemptRecord], now: int) -> tuple[str, int | None]:
+    """Whether another try is paid for and due, and when it is due."""
+    budget: dict[str, Any] = parsed(run.budget)
+    if budget_left(budget, run, now) is not None:
+        return "spent", None
+    if attempts and attempts[-1].ended_at is not None:
+        due = attempts[-1].ended_at + pause_before(len(attempts), FIRST_PAUSE_US, LONGEST_PAUSE_US)
+        if now < due:
+            return "not_yet", due
+    return "left", None

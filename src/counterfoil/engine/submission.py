@@ -1,0 +1,50 @@
+"""From a workflow and an input to the verb that submits its run."""
+
+from decimal import Decimal
+from typing import Any
+
+from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.submit import Submit
+from counterfoil.engine.verb import Deadlines, owner_facts
+from counterfoil.model import ids
+from counterfoil.model.budget import Budget
+from counterfoil.model.codec import BODY_LIMIT, compact, payload_digest
+from counterfoil.model.errors import Refused
+from counterfoil.model.people import owner_of
+
+
+def budget_facts(budget: Budget) -> dict[str, Any]:
+    return {
+        "attempts": budget.attempts,
+        "elapsed_us": int(budget.elapsed.total_seconds() * 1_000_000),
+        "spend_micros": int(Decimal(str(budget.spend_usd)) * 1_000_000),
+        "owner": owner_facts(owner_of(budget.owner)),
+    }
+
+
+def submission(
+    installation_id: str,
+    workflow: Workflow[Any, Any],
+    plain: Any,
+    request_id: str,
+    deadlines: Deadlines,
+    *,
+    parent_run_id: str | None = None,
+    parent_position: str | None = None,
+) -> Submit:
+    """`plain` is the input as JSON. Raises Refused(too_large | unserializable)."""
+    text = compact(plain)
+    if len(text) > BODY_LIMIT:
+        raise Refused("too_large", what=f"The input of {workflow.name}", size=len(text), limit=BODY_LIMIT)
+    return Submit(
+        run_id=ids.run_id(installation_id, workflow.name, request_id),
+        workflow=workflow.name,
+        version=workflow.version,
+        request_id=request_id,
+        input=text,
+        input_digest=payload_digest(plain, where="input"),
+        budget=budget_facts(workflow.budget),
+        deadlines=deadlines,
+        parent_run_id=parent_run_id,
+        parent_position=parent_position,
+    )

@@ -1,0 +1,92 @@
+"""Submit a run: the same request id with the same content finds it, for ever."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from counterfoil.engine.verb import Deadlines, RunVerb
+from counterfoil.model.codec import compact
+from counterfoil.model.errors import Refused
+from counterfoil.model.journal import GENESIS, EntryKind
+from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Submit(RunVerb):
+    """Gives `new` or `existing`. Raises Refused(request_conflict) for other content under a known request id."""
+
+    workflow: str
+    version: int
+    request_id: str
+    input: str
+    input_digest: str
+    budget: dict[str, Any]
+    deadlines: Deadlines
+    parent_run_id: str | None = None
+    parent_position: str | None = None
+    boundary: ClassVar[str] = "run.submitted"
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id),)
+
+    def decide(self, tx: Transaction) -> str:
+        known = tx.get(RunRecord, self.run_id)
+        if known is not None:
+            if known.input_digest != self.input_digest:
+                raise Refused(
+                    "request_conflict",
+                    request_id=self.request_id,
+                    stored=known.input_digest,
+                    given=self.input_digest,
+                    run_id=self.run_id,
+                )
+            return "existing"
+        owner = self.budget["owner"]
+        run = RunRecord(
+            run_id=self.run_id,
+            number=tx.number("run"),
+            workflow=self.workflow,
+            workflow_version=self.version,
+            generation=0,
+            request_id=self.request_id,
+            input_digest=self.input_digest,
+            input=self.input,
+            state=RunState.PENDING,
+            reason=None,
+            sentence=RUN_SENTENCES[RunState.PENDING],
+            owner=owner["name"],
+            owner_then=owner["then"],
+            deadline_at=tx.now + self.deadlines.pending,
+            due_at=tx.now,
+            heading=None,
+            result=None,
+            failure=None,
+            parent_run_id=self.parent_run_id,
+            parent_position=self.parent_position,
+            budget=compact(self.budget),
+            failed_tries=0,
+            spent_micros=0,
+            reserved_micros=0,
+            waited_us=0,
+            crashes=0,
+            cancel_asked=0,
+            created_at=tx.now,
+            started_at=None,
+            updated_at=tx.now,
+            fence=0,
+            worker_id=None,
+            lease_until=None,
+            executing=0,
+            sequence=-1,
+            head=GENESIS,
+        )
+        tx.put(run)
+        tx.append(
+            self.run_id,
+            EntryKind.SUBMITTED,
+            name=self.workflow,
+            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest},
+        )
+        return "new"

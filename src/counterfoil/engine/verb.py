@@ -1,0 +1,47 @@
+"""What verbs share: a verb is a pure decision between reads and writes, one per commit that carries it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from counterfoil.model.errors import Refused
+from counterfoil.model.people import Owner
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerb:
+    """A verb about one run. `sends` is True for what marks in flight, or forbids sending: the outside marker follows it."""
+
+    run_id: str
+    boundary: ClassVar[str]
+    sends: ClassVar[bool] = False
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id),)
+
+    def decide(self, tx: Transaction) -> Any:
+        raise AssertionError("each verb decides for itself")
+
+
+def driven(tx: Transaction, run_id: str, fence: int) -> RunRecord:
+    """The run, if this worker still drives it. Its fence alone refuses; a lease's end only lets others claim."""
+    run = tx.must(RunRecord, run_id)
+    if run.fence != fence or run.state is not RunState.RUNNING:
+        raise Refused("fence_lost", run_id=run_id)
+    return run
+
+
+def owner_facts(owner: Owner) -> dict[str, Any]:
+    return {"name": owner.name, "within_us": int(owner.within.total_seconds() * 1_000_000), "then": owner.then}
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """How long each open state may last, in microseconds (settings; defaults of design section 12)."""
+
+    pending: int = 15 * 60 * 1_000_000
+    running: int = 30 * 60 * 1_000_000
+    lease: int = 30 * 1_000_000

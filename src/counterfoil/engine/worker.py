@@ -1,0 +1,225 @@
+"""A worker: claims due runs, drives many at once, notices the dead, and drains in bounded time."""
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
+from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
+from counterfoil.engine.finish import Overdue, Park
+from counterfoil.engine.leases import Claim, HolderGone
+from counterfoil.engine.locks import ProcessLock, holder_is_gone
+from counterfoil.engine.opened import Opened
+from counterfoil.engine.runner import Runner
+from counterfoil.model.codec import parsed
+from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.installation import WorkerRecord
+from counterfoil.model.run import ParkReason, RunRecord, RunState
+
+POLL_US = 50_000  # how often another process's commits are looked for
+HEARTBEAT_US = 5 * MICROSECONDS
+SUSPECT = 2  # after so many crashes a run is driven alone
+DRAIN_S = 30.0
+
+
+class Worker:
+    """`run` drives runs until `stop`. `problems` keeps what no run could be blamed for, newest last."""
+
+    def __init__(self, opened: Opened, *, concurrency: int = 256, only: frozenset[str] | None = None) -> None:
+        self.opened = opened
+        self.worker_id = f"wrk_{opened.chance.hex(80)}"
+        self.problems: list[BaseException] = []
+        self._concurrency = concurrency
+        self._only = only
+        self._runners: dict[str, Runner] = {}
+        self._parts: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._loop = asyncio.get_running_loop()
+        self._seen_at = 0
+        self._version = -1
+        self._left: set[str] = set()  # runs that this worker cannot take: another may
+
+    async def run(self, *, until_idle: bool = False) -> None:
+        """Drive until `stop`, or with `until_idle` until nothing is due and nothing is driven."""
+        versions: dict[str, list[int]] = {}
+        for name, version in self.opened.registry.workflows:
+            versions.setdefault(name, []).append(version)
+        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions)
+        with ProcessLock(self.opened.locks, self.worker_id):
+            await self.opened.write(verb)
+            self.opened.listeners.add(self._committed)
+            try:
+                await self._work(until_idle)
+            finally:
+                self.opened.listeners.discard(self._committed)
+                await self._drain()
+                with suppress(CounterfoilError):
+                    await self.opened.write(WorkerStopped(self.worker_id))
+
+    def stop(self) -> None:
+        """Claim nothing more, finish or hand over, and end. May be called from a signal handler."""
+        self._stopping = True
+        self._wake.set()
+
+    @property
+    def driving(self) -> frozenset[str]:
+        return frozenset(self._runners)
+
+    async def _work(self, until_idle: bool) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            now = self.opened.clock.now_us()
+            if now - self._seen_at >= HEARTBEAT_US:
+                await self._beat(now)
+            self._notice_others()
+            claimed = await self._claim(now)
+            if until_idle and not claimed and not self._runners and not self._wake.is_set():
+                with self.opened.read() as reader:
+                    due = reader.next_due()
+                if due is None or due > self.opened.clock.now_us():
+                    return
+            await self.opened.clock.wait(self._wake, self._next_look())
+
+    def _next_look(self) -> int:
+        """No later than the next due run; soon enough to see other processes' commits."""
+        now = self.opened.clock.now_us()
+        return now + POLL_US
+
+    async def _beat(self, now: int) -> None:
+        self._seen_at = now
+        await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
+        self._left.clear()
+        with self.opened.read() as reader:
+            others = [w for w in reader.rows(WorkerRecord) if w.stopped_at is None and w.worker_id != self.worker_id]
+        for other in others:
+            if holder_is_gone(self.opened.locks, other):
+                await self._take_over(other)
+
+    async def _take_over(self, dead: WorkerRecord) -> None:
+        """Its lock is free: it is dead on this host, so nobody waits for its leases."""
+        with self.opened.read() as reader:
+            held = [r for r in reader.find(RunRecord, "worker_id", dead.worker_id) if r.state is RunState.RUNNING]
+        for run in held:
+            await self.opened.write(HolderGone(run.run_id, dead.worker_id, run.fence))
+        await self.opened.write(WorkerStopped(dead.worker_id))
+
+    def _committed(self, run_ids: set[str]) -> None:
+        """Called by the writer's thread after each commit of this process."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._touched, run_ids)
+
+    def _touched(self, run_ids: set[str]) -> None:
+        foreign = False
+        for run_id in run_ids:
+            runner = self._runners.get(run_id)
+            if runner is None:
+                foreign = True
+        if foreign:
+            for runner in list(self._runners.values()):
+                if runner.run.run_id in run_ids:
+                    runner.foreign_entries()
+            self._wake.set()
+
+    def _notice_others(self) -> None:
+        """Another process committed: its entries may be for runs that are driven here."""
+        version = self.opened.database.data_version()
+        if version != self._version:
+            self._version = version
+            for runner in list(self._runners.values()):
+                runner.foreign_entries()
+
+    async def _claim(self, now: int) -> int:
+        free = self._concurrency - len(self._runners)
+        if free <= 0 or self._alone():
+            return 0
+        with self.opened.read() as reader:
+            due = reader.claimable(now, free + len(self._left) + len(self._runners))
+            runs = [
+                reader.get(RunRecord, run_id)
+                for run_id in due
+                if run_id not in self._left and run_id not in self._runners
+            ]
+        taken = await asyncio.gather(*(self._take(run) for run in runs if run is not None))
+        return sum(taken)
+
+    def _alone(self) -> bool:
+        return any(runner.run.crashes >= SUSPECT for runner in self._runners.values())
+
+    async def _take(self, run: RunRecord) -> int:
+        now = self.opened.clock.now_us()
+        if self._only is not None and run.run_id not in self._only:
+            self._left.add(run.run_id)
+            return 0
+        if run.state is RunState.PARKED or self._hopeless(run, now):
+            return int(await self._overdue(run))
+        workflow = self.opened.registry.workflows.get((run.workflow, run.workflow_version))
+        if workflow is None and not run.cancel_asked:
+            await self._without_code(run)
+            return 0
+        suspect = run.crashes + run.executing >= SUSPECT
+        if suspect and self._runners:
+            return 0  # when it brings its worker down again, it does so alone
+        claimed = await self.opened.write(Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=suspect))
+        if claimed is None:
+            return 0
+        self._start(claimed, workflow)
+        return 1
+
+    def _hopeless(self, run: RunRecord, now: int) -> bool:
+        """Its deadline has passed by a margin: whoever could have taken it did not."""
+        if run.state is RunState.RUNNING:
+            return run.deadline_at is not None and run.deadline_at <= now
+        known = (run.workflow, run.workflow_version) in self.opened.registry.workflows
+        return not known and run.deadline_at is not None and run.deadline_at <= now
+
+    async def _overdue(self, run: RunRecord) -> bool:
+        return bool(await self.opened.write(Overdue(run.run_id, parsed(run.budget)["owner"])))
+
+    async def _without_code(self, run: RunRecord) -> None:
+        """No code for this version here. If a living worker has it, that one takes the run; else a person is told."""
+        mine = sorted(version for name, version in self.opened.registry.workflows if name == run.workflow)
+        self._left.add(run.run_id)
+        if not mine or self._somebody_has(run):
+            return
+        detail = f"The run needs {run.workflow} version {run.workflow_version}; this worker has {mine}."
+        owner = parsed(run.budget)["owner"]
+        with suppress(Refused):
+            await self.opened.write(
+                Park(run.run_id, None, run.sequence, ParkReason.CODE_CHANGED, detail, owner, None, None, None)
+            )
+
+    def _somebody_has(self, run: RunRecord) -> bool:
+        fresh = self.opened.clock.now_us() - 4 * HEARTBEAT_US
+        with self.opened.read() as reader:
+            workers = list(reader.rows(WorkerRecord))
+        return any(
+            w.stopped_at is None
+            and w.seen_at >= fresh
+            and run.workflow_version in json.loads(w.versions).get(run.workflow, [])
+            for w in workers
+        )
+
+    def _start(self, run: RunRecord, workflow: Any) -> None:
+        runner = Runner(self.opened, run, workflow, self.worker_id)
+        self._runners[run.run_id] = runner
+        part = asyncio.create_task(runner.drive())
+        self._parts.add(part)
+        part.add_done_callback(lambda ended: self._over(run.run_id, ended))
+
+    def _over(self, run_id: str, part: asyncio.Task[None]) -> None:
+        self._parts.discard(part)
+        self._runners.pop(run_id, None)
+        if not part.cancelled() and part.exception() is not None:
+            self.problems.append(part.exception() or RuntimeError())
+            self._left.add(run_id)  # not at once again: its lease ends, or a person looks at the log
+        self._wake.set()
+
+    async def _drain(self) -> None:
+        for runner in list(self._runners.values()):
+            runner.drain()
+        if self._parts:
+            await asyncio.wait(self._parts, timeout=DRAIN_S)
+        for part in list(self._parts):
+            part.cancel()

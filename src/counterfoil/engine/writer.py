@@ -1,0 +1,166 @@
+"""The one writer thread: takes all waiting verbs, at most one per run, and commits them together.
+
+Nobody is answered before the COMMIT that carries its verb, nor, for a verb that sends, before the outside marker is flushed.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.store.port import Database, Mark, Outcome, Verb
+
+BATCH_LIMIT = 512
+
+
+class Marker(Protocol):
+    """The outside marker, as the writer sees it."""
+
+    def flush(self, mark: Mark) -> None: ...
+
+
+class Writer:
+    """Owns the database's write side. `submit` awaits, `ask` blocks; both raise what the verb was refused with."""
+
+    def __init__(
+        self,
+        database: Database,
+        marker: Marker | None,
+        flushed: Callable[[], None],
+        committed: Callable[[set[str]], None],
+    ) -> None:
+        self._database = database
+        self._marker = marker
+        self._flushed = flushed
+        self._committed = committed
+        self._queue: deque["_Waiting"] = deque()
+        self._condition = threading.Condition()
+        self._closing = False
+        self._broken: CounterfoilError | None = None
+        self._thread = threading.Thread(target=self._work, name="counterfoil-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, verb: Verb) -> Any:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._enqueue(_Waiting(verb, future, loop))
+        return await future
+
+    def ask(self, verb: Verb) -> Any:
+        """For threads that are not the event loop's: the edge of a synchronous program."""
+        future: Future[Any] = Future()
+        self._enqueue(_Waiting(verb, future, None))
+        return future.result()
+
+    def close(self) -> None:
+        with self._condition:
+            self._closing = True
+            self._condition.notify()
+        self._thread.join()
+
+    def _enqueue(self, waiting: "_Waiting") -> None:
+        with self._condition:
+            if self._closing:
+                raise Refused("storage_failed", problem="the writer is closed")
+            self._queue.append(waiting)
+            self._condition.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                while not self._queue and not self._closing:
+                    self._condition.wait()
+                if not self._queue:
+                    return
+                batch = self._take()
+            self._commit(batch)
+
+    def _take(self) -> list["_Waiting"]:
+        """All waiting verbs, at most one per run; the rest keeps its order for the next batch."""
+        taken: list[_Waiting] = []
+        left: deque[_Waiting] = deque()
+        runs: set[str] = set()
+        while self._queue and len(taken) < BATCH_LIMIT:
+            waiting = self._queue.popleft()
+            if waiting.verb.run_id in runs:
+                left.append(waiting)
+                continue
+            runs.add(waiting.verb.run_id)
+            taken.append(waiting)
+        left.extend(self._queue)
+        self._queue = left
+        return taken
+
+    def _commit(self, batch: list["_Waiting"]) -> None:
+        try:
+            outcomes = self._apply([waiting.verb for waiting in batch])
+        except Exception as problem:
+            if len(batch) > 1:
+                # A statement failed and all of the batch was rolled back: one by one, so that one verb spoils no other.
+                for waiting in batch:
+                    self._commit([waiting])
+                return
+            outcomes = [Outcome(None, problem)]
+        self._committed({waiting.verb.run_id for waiting in batch})
+        _deliver(batch, outcomes)
+
+    def _apply(self, verbs: Sequence[Verb]) -> list[Outcome]:
+        if self._broken is not None and any(verb.sends for verb in verbs):
+            self._repair()
+        outcomes = self._database.apply(verbs)
+        if any(verb.sends and outcome.error is None for verb, outcome in zip(verbs, outcomes, strict=True)):
+            # Committed, and not yet known outside. Nobody may send before the marker holds it, so its failure is
+            # told to the senders of this batch: their attempts are in doubt on paper, and nothing has left.
+            try:
+                self._flush()
+            except CounterfoilError as problem:
+                self._broken = problem
+                return [
+                    Outcome(None, problem) if verb.sends and o.error is None else o
+                    for verb, o in zip(verbs, outcomes, strict=True)
+                ]
+        return outcomes
+
+    def _flush(self) -> None:
+        if self._marker is not None:
+            self._marker.flush(self._database.marked())
+            self._flushed()
+
+    def _repair(self) -> None:
+        self._flush()
+        self._broken = None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    verb: Verb
+    future: "Future[Any] | asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop | None
+
+
+def _deliver(batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
+    """Answer all of a batch: one wake-up per event loop, not one per verb."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, Outcome]]] = {}
+    for waiting, outcome in zip(batch, outcomes, strict=True):
+        if waiting.loop is None:
+            _answer([(waiting, outcome)])
+        else:
+            loops.setdefault(waiting.loop, []).append((waiting, outcome))
+    for loop, answers in loops.items():
+        with suppress(RuntimeError):  # the loop was closed: whoever waited there is gone, the commit stands
+            loop.call_soon_threadsafe(_answer, answers)
+
+
+def _answer(answers: list[tuple[_Waiting, Outcome]]) -> None:
+    for waiting, outcome in answers:
+        if waiting.future.done():
+            continue
+        if outcome.error is None:
+            waiting.future.set_result(outcome.value)
+        else:
+            waiting.future.set_exception(outcome.error)

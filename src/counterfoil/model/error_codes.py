@@ -1,0 +1,315 @@
+"""Every refusal this system can give: a stable code, what it says, and what is safe to do next."""
+
+from dataclasses import dataclass
+
+REFUSED, USAGE, UNKNOWN, MISSING, DEFECT = 3, 2, 4, 6, 70
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """`message` may name details in braces; `exit_status` is what the command line answers with."""
+
+    code: str
+    message: str
+    safe_next: str
+    exit_status: int = REFUSED
+
+
+_ALL = (
+    # what was asked
+    ErrorCode("usage", "{problem}", "Correct the command and type it again; nothing was changed.", USAGE),
+    ErrorCode(
+        "malformed_json",
+        "The input is not JSON: {problem}.",
+        "Correct the input and submit it again; nothing was stored.",
+        USAGE,
+    ),
+    ErrorCode(
+        "invalid_payload",
+        "The value for {where} does not fit its type: {problem}.",
+        "Correct the value and try again; nothing was stored.",
+        USAGE,
+    ),
+    ErrorCode(
+        "secret_missing",
+        "A secret is needed and there is no terminal to ask for it.",
+        "Give it with --secret-file or COUNTERFOIL_SECRET.",
+        USAGE,
+    ),
+    ErrorCode(
+        "not_found",
+        "There is no {what} {id}.",
+        "Look the id up with `counterfoil find`; nothing was changed.",
+        UNKNOWN,
+    ),
+    ErrorCode(
+        "ambiguous_id",
+        "{id} fits more than one {what}.",
+        "Give more of the id; nothing was changed.",
+        USAGE,
+    ),
+    ErrorCode(
+        "app_not_found",
+        "The application {target} cannot be loaded: {problem}.",
+        "Name it with --app MODULE:NAME, COUNTERFOIL_APP or counterfoil.toml.",
+        USAGE,
+    ),
+    ErrorCode(
+        "unknown_workflow",
+        "No workflow {name} is registered; there are: {known}.",
+        "Check the name; nothing was stored.",
+        UNKNOWN,
+    ),
+    ErrorCode(
+        "unknown_boundary",
+        "The story does not pass the boundary {name}.",
+        "List them with `counterfoil boundaries`.",
+        USAGE,
+    ),
+    ErrorCode("tool_missing", "{tool} is needed and is not here.", "{install}", MISSING),
+    ErrorCode("defect", "{problem}", "This is our defect. The journal is intact; report it with the log.", DEFECT),
+    # identity
+    ErrorCode(
+        "request_conflict",
+        "Request {request_id} was stored with digest {stored}; this input has digest {given}.",
+        "The stored run stands. Use a new request id for other content.",
+    ),
+    ErrorCode(
+        "identity_conflict",
+        "Identity {identity} was used for other content: stored {stored}, given {given}.",
+        "The stored operation stands. Use another identity for other content.",
+    ),
+    ErrorCode(
+        "signal_conflict",
+        "Signal {signal_id} is stored with other content.",
+        "The stored signal stands. Use a new signal id for other content.",
+    ),
+    ErrorCode(
+        "frozen_payload",
+        "Operation {operation_id} may have been sent; its payload can no longer change.",
+        "Other content is another operation, which waits until this one is closed.",
+    ),
+    # people
+    ErrorCode("unknown_person", "There is no person {name}.", "List them with `counterfoil people list`.", UNKNOWN),
+    ErrorCode("person_exists", "There is a person {name} already.", "Choose another name; nothing was changed."),
+    ErrorCode("wrong_secret", "The secret of {name} is wrong.", "Nothing was decided. Try again with the right one."),
+    ErrorCode(
+        "person_revoked",
+        "{name} was revoked at {at}.",
+        "Ask somebody with the role; nothing was decided.",
+    ),
+    ErrorCode(
+        "role_missing",
+        "{name} does not hold the role {role}.",
+        "Ask somebody with the role; nothing was decided.",
+    ),
+    ErrorCode(
+        "own_action",
+        "{name} proposed or approved this and does not resolve it alone.",
+        "Ask another person, or declare the installation single_person at `init`.",
+    ),
+    ErrorCode(
+        "unknown_owner",
+        "{where} names {owner}, who is neither a person nor a role somebody holds.",
+        "Add the person with `counterfoil people add`; nothing was started.",
+    ),
+    # reviews
+    ErrorCode(
+        "digest_mismatch",
+        "Review {review_id} asks about {asked}; the answer names {given}.",
+        "Read the proposal again with `counterfoil reviews show`; the answer is kept and decides nothing.",
+    ),
+    ErrorCode(
+        "review_closed",
+        "Review {review_id} is {state}.",
+        "The answer is kept and decides nothing. See `counterfoil reviews show`.",
+    ),
+    ErrorCode(
+        "already_sent",
+        "Operation {operation_id} may have been sent; its approval cannot be taken back.",
+        "Cancel or suspend to forbid further sends; asking goes on.",
+    ),
+    # operations
+    ErrorCode(
+        "stale_version",
+        "{what} is at version {current}; you have seen {given}.",
+        "Read it again before you decide; nothing was changed.",
+    ),
+    ErrorCode(
+        "not_in_doubt",
+        "Operation {operation_id} is {status}; only a doubt is resolved.",
+        "Read it with `counterfoil operations show`; nothing was changed.",
+    ),
+    ErrorCode(
+        "attempt_live",
+        "An attempt of operation {operation_id} may still be under way until {until}.",
+        "Wait until it is over, then resolve; nothing was changed.",
+    ),
+    ErrorCode(
+        "unsafe_repeat",
+        "Sending again under the same key is not harmless: {problem}.",
+        "Resolve as succeeded or failed, or order a new key with --new-key.",
+    ),
+    ErrorCode(
+        "no_lookup",
+        "The receiver of operation {operation_id} cannot be asked.",
+        "Follow the contract's procedure and resolve with evidence.",
+    ),
+    ErrorCode(
+        "fence_lost",
+        "Another worker drives run {run_id} now.",
+        "Nothing was written. The other worker goes on.",
+    ),
+    ErrorCode(
+        "run_ended",
+        "Run {run_id} is {state}.",
+        "Nothing was changed. Submit a new run if more is wanted.",
+    ),
+    ErrorCode(
+        "not_resumable",
+        "Run {run_id} is {state} ({reason}); this command does not move it.",
+        "Use the command that `counterfoil runs show` prints.",
+    ),
+    ErrorCode(
+        "in_doubt",
+        "Run {run_id} holds an operation in doubt.",
+        "Resolve the operation first; the run takes its end then.",
+    ),
+    ErrorCode(
+        "budget_not_raised",
+        "The budget {kind} of run {run_id} is spent.",
+        "Raise it: `counterfoil runs resume RUN --raise {kind}=N`.",
+    ),
+    ErrorCode(
+        "incident_closed",
+        "Incident {incident_id} was closed by {by}.",
+        "Nothing was changed. See `counterfoil incidents list`.",
+    ),
+    # configuration, at start
+    ErrorCode("no_contract", "Operation {name} has no contract.", "Declare what the receiver guarantees."),
+    ErrorCode(
+        "contract_contradiction",
+        "The contract of {name} contradicts itself: {problem}.",
+        "Correct the contract; nothing was started.",
+    ),
+    ErrorCode(
+        "no_way_to_know",
+        "Operation {name} has neither key nor lookup and no written procedure.",
+        "Write the procedure: what to check, where, and what each answer means.",
+    ),
+    ErrorCode(
+        "no_business_key",
+        "Operation {name} is {duplicate} when repeated and has neither business key nor repeatable=True.",
+        "Name the business key, or say that equal actions are meant.",
+    ),
+    ErrorCode(
+        "no_owner",
+        "Operation {name} has no owner.",
+        "Give it a review or an owner; nothing was started.",
+    ),
+    ErrorCode(
+        "type_missing",
+        "{name} lacks the annotation of {where}.",
+        "Annotate it: what is stored goes through the annotation.",
+    ),
+    ErrorCode("name_taken", "The name {name} is registered twice.", "Give each its own name."),
+    ErrorCode(
+        "unknown_receiver",
+        "Operation {name} names the receiver {receiver}, which is not declared.",
+        "Declare it with app.receiver(...).",
+    ),
+    ErrorCode("setting_missing", "The setting {name} is not in the environment.", "Set it and start again."),
+    # storage
+    ErrorCode(
+        "not_ours",
+        "{location} is not a Counterfoil database.",
+        "Give another location with --db; the file was not touched.",
+    ),
+    ErrorCode(
+        "newer_schema",
+        "The database has schema {found}; this code knows {known}.",
+        "Use the newer release; the database was not touched.",
+    ),
+    ErrorCode("no_database", "There is no database at {location}.", "Make one with `counterfoil init`.", UNKNOWN),
+    ErrorCode(
+        "already_initialised", "{location} is initialised already.", "Use it as it is, or choose another folder."
+    ),
+    ErrorCode(
+        "disk_full",
+        "The disk is full: {problem}.",
+        "Nothing of this commit was stored and nothing was sent. Free space and try again.",
+    ),
+    ErrorCode(
+        "storage_failed",
+        "The database failed: {problem}.",
+        "Nothing unconfirmed was sent. Run `counterfoil doctor`, then try again.",
+    ),
+    ErrorCode(
+        "database_busy",
+        "Another process has held the database's write lock for {seconds} s.",
+        "Nothing was changed. Find the holder with `counterfoil doctor`, then try again.",
+    ),
+    ErrorCode("too_large", "{what} has {size} bytes; the limit is {limit}.", "Keep it as an artifact and pass that."),
+    ErrorCode(
+        "artifact_missing",
+        "The artifact {digest} is not in the store.",
+        "Restore the artifact folder; nothing was changed.",
+    ),
+    ErrorCode(
+        "artifact_damaged",
+        "The artifact {digest} has other bytes than its digest says.",
+        "Restore it from a backup; nothing was changed.",
+    ),
+    ErrorCode(
+        "no_marker_place",
+        "There is no outside place for the marker: {problem}.",
+        "Set COUNTERFOIL_STATE to a folder outside the database's, best on another volume.",
+    ),
+    ErrorCode(
+        "not_suspended",
+        "Nothing is suspended there: {what}.",
+        "See `counterfoil writes status`; nothing was changed.",
+    ),
+    ErrorCode(
+        "restore_open",
+        "A restore is unfinished and sending is suspended.",
+        "Reconcile, then `counterfoil restore finish`.",
+    ),
+    ErrorCode("no_restore", "No restore is open.", "Nothing was changed. See `counterfoil restore status`."),
+    # use of the library
+    ErrorCode(
+        "blocking_in_loop",
+        "blocking(...) was called inside a running event loop.",
+        "Await the call there instead.",
+    ),
+    ErrorCode(
+        "outside_operation",
+        "An HTTP write was tried outside an operation's one attempt: {problem}.",
+        "Nothing was sent. Make each write an operation of its own.",
+    ),
+    ErrorCode(
+        "nondeterministic",
+        "At position {position} the record holds {recorded}; the code now asks for {asked}.",
+        "The run is parked as code_changed. Start a worker with the old version, or cancel the run.",
+    ),
+    ErrorCode(
+        "concurrent_calls",
+        "Two calls of one branch are pending at once.",
+        "Use run.gather or run.branch; nothing was written.",
+    ),
+    ErrorCode(
+        "unserializable",
+        "The value at {where} cannot be stored as JSON: {problem}.",
+        "Return plain data or a Pydantic model.",
+    ),
+    # what callers outside a run hear
+    ErrorCode(
+        "unresolved",
+        "{what} is not finished: {sentence}",
+        "Do not send again. {command}",
+        5,
+    ),
+    ErrorCode("run_failed", "Run {run_id} ended {state}: {problem}.", "Read it with `counterfoil runs show`.", 1),
+)
+
+CODES: dict[str, ErrorCode] = {entry.code: entry for entry in _ALL}

@@ -1,0 +1,75 @@
+"""A run's journal: entries in a hash chain over the bytes stored."""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+GENESIS = bytes(32)
+
+
+class EntryKind(StrEnum):
+    SUBMITTED = "submitted"
+    STARTED = "started"  # the first claim, or a claim after a crash
+    STEP = "step"  # a result at a position
+    STEP_FAILED = "step_failed"  # a final failure at a position
+    TRY_FAILED = "try_failed"  # a try of a step, decision or operation failed; another may follow
+    ASKED = "asked"
+    LOST = "lost"  # a model call whose answer never came; counted, unmeasured
+    DECISION = "decision"
+    PROPOSAL = "proposal"
+    PREPARED = "prepared"
+    REVIEW = "review"
+    ANSWER = "answer"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+    IN_FLIGHT = "in_flight"
+    CLASSIFIED = "classified"
+    LOOKED_UP = "looked_up"
+    RULED = "ruled"
+    LATE = "late"
+    CLOSED = "closed"
+    RESOLVED = "resolved"
+    INCIDENT = "incident"
+    INCIDENT_CLOSED = "incident_closed"
+    PERFORMED = "performed"  # the outcome of a perform at its position
+    TIMER = "timer"  # a sleep, a timeout or a wait was opened
+    FIRED = "fired"
+    SIGNAL = "signal"
+    RECEIVED = "received"
+    CHILD = "child"
+    MESSAGE = "message"
+    DOCUMENT = "document"
+    SUSPENDED = "suspended"
+    PARKED = "parked"
+    RESUMED = "resumed"
+    CANCEL_ASKED = "cancel_asked"
+    CONTINUED = "continued"
+    FINISHED = "finished"
+    # facts that belong to no run: entries of the installation's own chain
+    INSTALLED = "installed"
+    PERSON = "person"
+    WRITES = "writes"
+    RESTORE = "restore"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry. `body` is JSON text, stored as it is hashed. `digest` is 32 bytes."""
+
+    run_id: str
+    sequence: int
+    kind: EntryKind
+    position: str | None
+    name: str | None
+    body: str
+    at: int
+    digest: bytes
+
+
+def chained(
+    head: bytes, run_id: str, sequence: int, kind: str, position: str | None, name: str | None, body: str, at: int
+) -> bytes:
+    """The digest of an entry: over the digest before it and every stored field, each with its end marked."""
+    header = f"{run_id}\x1f{sequence}\x1f{kind}\x1f{position or ''}\x1f{name or ''}\x1f{at}\x1e"
+    return hashlib.sha256(b"".join((head, header.encode(), body.encode()))).digest()

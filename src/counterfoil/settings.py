@@ -1,0 +1,72 @@
+"""The one place that reads the environment. Each setting has a name, a default and an origin."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_DATABASE = "counterfoil.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`origin` is default, environment, file or argument."""
+
+    name: str
+    value: str
+    origin: str
+    about: str
+
+
+_KNOWN = {
+    "COUNTERFOIL_DB": (DEFAULT_DATABASE, "the database: a file, or sqlite:///FILE"),
+    "COUNTERFOIL_STATE": ("", "the folder of the outside marker; by default the user's state folder"),
+    "COUNTERFOIL_APP": ("", "the application, MODULE:NAME"),
+    "COUNTERFOIL_SECRET": ("", "a person's secret, for commands without a terminal"),
+    "COUNTERFOIL_CRASH_AT": ("", "kill this process at a boundary: NAME, before:NAME, NAME#2 (drills)"),
+    "COUNTERFOIL_LEASE_SECONDS": ("30", "how long a silent worker keeps its runs"),
+    "COUNTERFOIL_PENDING_SECONDS": ("900", "how long a run may wait for a worker before it is parked as no_worker"),
+    "COUNTERFOIL_RUNNING_SECONDS": ("1800", "how long a run may work without an entry before it is parked as no_progress"),
+    "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
+}
+_SECRET = frozenset({"COUNTERFOIL_SECRET"})
+
+
+def environment() -> Mapping[str, str]:
+    """The process environment, read when asked: receivers name their variables themselves."""
+    return os.environ
+
+
+def value_of(name: str) -> str:
+    """A known setting's value."""
+    return os.environ.get(name) or _KNOWN[name][0]
+
+
+def in_force(*, database: str | None = None) -> list[Setting]:
+    """Every setting with its value and origin; secrets are shown as set or not."""
+    found: list[Setting] = []
+    for name, (default, about) in _KNOWN.items():
+        given = os.environ.get(name)
+        shown = given or default
+        if name in _SECRET:
+            shown = "set" if given else "not set"
+        origin = "environment" if given else "default"
+        if name == "COUNTERFOIL_DB" and database is not None:
+            shown, origin = database, "argument"
+        found.append(Setting(name, shown, origin, about))
+    return found
+
+
+def database_path(given: str | None) -> Path:
+    """`--db`, else COUNTERFOIL_DB, else ./counterfoil.db. A `sqlite:///` prefix is accepted."""
+    text = given or value_of("COUNTERFOIL_DB")
+    return Path(text.removeprefix("sqlite:///") if text.startswith("sqlite:///") else text)
+
+
+def state_folder() -> Path:
+    """Where the outside marker lies: best on another volume than the database."""
+    given = value_of("COUNTERFOIL_STATE")
+    if given:
+        return Path(given)
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(home) / "counterfoil"
