@@ -5,6 +5,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from counterfoil.store.port import StorageError
 
@@ -31,14 +32,20 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """One more line at the end. A crash may leave a part of it, never a part of an earlier one."""
+    """One more line at the end. A crash may leave a part of it; the next line does not run into that."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = not path.exists()
-    # Unbuffered: one write call, so that lines of two processes do not mix.
-    with path.open("ab", buffering=0) as file:
-        _write(file.fileno(), line)
+    with path.open("ab+") as file:
+        if file.tell() and not _ends_a_line(file):
+            line = b"\n" + line
+        _write(file.fileno(), line)  # past the buffer: one write call, so that lines of two processes do not mix
     if new:
         flush_folder(path.parent)
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def flush_folder(folder: Path) -> None:

@@ -136,27 +136,27 @@ class SqliteDatabase:
     @contextmanager
     def reader(self) -> Generator[SqliteReader, None, None]:
         """A snapshot, from the first look in the block on. Raises StorageError when the file cannot be read."""
+        self._check_open()
+        connection = None
         try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = None
-        try:
-            if connection is None:
-                self._check_open()
-                connection = open_reader(self.path, vfs=self._vfs, busy_seconds=self._busy_seconds)
+            connection = self._take_reader()
             run(connection, "BEGIN")
             yield SqliteReader(connection)
-            run(connection, "ROLLBACK")
-        except BaseException as problem:
+        except apsw.Error as problem:
+            raise storage_error(problem, self._busy_seconds) from problem
+        finally:
             if connection is not None:
-                with suppress(apsw.Error):
-                    connection.close(True)
-            if isinstance(problem, apsw.Error):
-                raise storage_error(problem, self._busy_seconds) from problem
-            raise
-        self._idle.append(connection)
-        if self._closed:
-            self._close_idle()
+                self._hand_back(connection)
+
+    def _hand_back(self, connection: apsw.Connection) -> None:
+        """Keep it for the next snapshot, unless something is still being read in it: that would be the old one."""
+        with suppress(apsw.Error):
+            run(connection, "ROLLBACK")
+            if connection.txn_state() == apsw.SQLITE_TXN_NONE and not self._closed:
+                self._idle.append(connection)
+                return
+        with suppress(apsw.Error):
+            connection.close(True)
 
     def data_version(self) -> int:
         """Changes when another process or connection committed. Never waits for a batch."""
@@ -201,6 +201,11 @@ class SqliteDatabase:
         connection = open_writer(self.path, create=create, vfs=self._vfs, busy_seconds=self._busy_seconds)
         connection.set_wal_hook(self._grown)
         return connection
+
+    def _take_reader(self) -> apsw.Connection:
+        with suppress(IndexError):
+            return self._idle.pop()
+        return open_reader(self.path, vfs=self._vfs, busy_seconds=self._busy_seconds)
 
     def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
         del connection, name

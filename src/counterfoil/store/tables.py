@@ -124,7 +124,7 @@ ALL: tuple[Table, ...] = (
     _table(ReviewRecord, "reviews", "review_id", order="number", indexes="operation_id run_id"),
     _table(AnswerRecord, "answers", "answer_id", order="at answer_id", indexes="review_id run_id"),
     _table(IncidentRecord, "incidents", "incident_id", order="number", indexes="operation_id run_id business_key"),
-    _table(BusinessKeyRecord, "business_keys", "business_key", indexes="operation_id"),
+    _table(BusinessKeyRecord, "business_keys", "business_key occurrence", indexes="business_key operation_id"),
     _table(MessageRecord, "messages", "run_id sequence", indexes="run_id"),
     _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),

@@ -72,7 +72,7 @@ class Bench:
     def installed(self, hooks: Hooks | None = None) -> Database:
         """A new database with its installation."""
         database = self.open(hooks)
-        done(database, Act((), _install, boundary="installed"))
+        done(database, Act((), install, boundary="installed"))
         return database
 
     def with_runs(self, *names: str) -> Database:
@@ -87,7 +87,8 @@ class Bench:
             database.close()
 
 
-def _install(tx: Transaction) -> None:
+def install(tx: Transaction) -> None:
+    """Store the installation with its first entry."""
     tx.put(INSTALLATION)
     tx.append(INSTALLATION.installation_id, EntryKind.INSTALLED, data={"name": INSTALLATION.name})
 

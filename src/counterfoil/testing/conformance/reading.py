@@ -7,7 +7,7 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Read
-from counterfoil.testing.conformance.bench import Act, Bench, done, putting, step
+from counterfoil.testing.conformance.bench import Act, Bench, done, putting, raises, step
 from counterfoil.testing.conformance.samples import attempt_of, operation_of, review_of, run_named
 
 
@@ -33,6 +33,22 @@ def two_snapshots_at_once(bench: Bench) -> None:
         done(database, step("run_a", "0.1"))
         with database.reader() as second:
             assert (len(first.entries("run_a")), len(second.entries("run_a"))) == (1, 2)
+
+
+def a_reader_left_in_the_middle(bench: Bench) -> None:
+    """Rows that nobody read to the end, and an error in the block, do not keep the next snapshot from being new."""
+    database = bench.with_runs("run_a", "run_b")
+    with database.reader() as reader:
+        unfinished = reader.rows(RunRecord)
+        assert next(unfinished).sequence == 0
+    with raises(ZeroDivisionError), database.reader() as reader:
+        others = reader.journal()
+        next(others)
+        raise ZeroDivisionError
+    done(database, step("run_a", "0.1"))
+    with database.reader() as reader:
+        assert next(reader.rows(RunRecord)).sequence == 1
+    del unfinished, others
 
 
 def rows_come_in_order(bench: Bench) -> None:

@@ -259,7 +259,6 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_operation_id ON reviews (operation_id);
 CREATE INDEX reviews_run_id ON reviews (run_id);
 CREATE INDEX reviews_state ON reviews (state, number);
-CREATE INDEX reviews_open ON reviews (expires_at) WHERE state = 'open';
 
 CREATE TABLE answers (
     answer_id TEXT PRIMARY KEY,
@@ -328,11 +327,12 @@ CREATE TABLE workers (
 
 -- One holder of each intention, whatever the code above thinks.
 CREATE TABLE business_keys (
-    business_key TEXT PRIMARY KEY,
+    business_key TEXT NOT NULL,
     operation_id TEXT NOT NULL,
     payload_digest TEXT NOT NULL,
     occurrence INTEGER NOT NULL,
-    held_until INTEGER
+    held_until INTEGER,
+    PRIMARY KEY (business_key, occurrence)
 ) STRICT;
 
 CREATE INDEX business_keys_operation_id ON business_keys (operation_id);
