@@ -38,7 +38,7 @@ def operation(**parts: Any) -> OperationRecord:
     base = OperationRecord(
         operation_id="op_1", number=1, version=1, run_id="run_1", generation=0, position="1", name="pay", occurrence=0,
         receiver="bank", environment="test", action="pay", api_version="1", business_key="bank/test/pay/7",
-        key_number=0, proposal_version=1, payload="{}", payload_digest="sha256:p", contract_digest="sha256:c",
+        key_number=0, proposal_version=1, payload="{}", payload_digest="sha256:p", contract_digest="sha256:c", duplicate="costly",
         status=OperationStatus.PREPARED, reason=None, reused_from=None, sent=0, first_sent_at=None, attempts=0,
         key_state=None, in_progress_until=None, withdrawn=None, resolution=None, resolved_at=None, receipt_id=None,
         owner="ops", case_letter=None, case_sentence=None, next_at=None, incident_id=None, incarnation=1,

@@ -6,7 +6,6 @@ import gzip
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.exchange import Exchange
 from counterfoil.receivers.http import AttemptOver, LookupUnreachable, Reader, Reply, Sender
 from counterfoil.receivers.sending import Sending
+from tests.unit.raw_server import Script, Watched, answer, says, serving
 
 KEY = IdempotencyKey(
     header="Idempotency-Key", retention=timedelta(hours=24), replay_marker={"Idempotent-Replayed": "true"}
@@ -32,101 +32,15 @@ CONTRACT = Contract(
     ],
 )
 PLAIN = Contract(api_version="1", classifier=[When(status="2xx").means("applied")], procedure="Ask the desk.")
-Script = Callable[[socket.socket, bytes], None]
 
 
-class Server:
-    """Serves one connection after another in a thread; `requests` holds what each of them sent, as far as it was read."""
-
-    def __init__(self, script: Script | None, *, read: bool = True) -> None:
-        self._script, self._read = script, read
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.requests: list[bytes] = []
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                conversation, _ = self._listener.accept()
-            except OSError:
-                return
-            with conversation, contextlib.suppress(OSError):
-                conversation.settimeout(5)
-                if self._read:
-                    self.requests.append(whole_request(conversation))
-                if self._script is not None:
-                    self._script(conversation, self.requests[-1] if self._read else b"")
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(5)
-
-
-def whole_request(conversation: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        more = conversation.recv(65536)
-        if not more:
-            return data
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    sizes = [int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
-    while len(body) < sum(sizes):
-        body += conversation.recv(65536)
-    return head + b"\r\n\r\n" + body
-
-
-@contextlib.contextmanager
-def serving(script: Script | None, *, read: bool = True) -> Iterator[Server]:
-    server = Server(script, read=read)
-    try:
-        yield server
-    finally:
-        server.close()
-
-
-def says(*parts: bytes) -> Script:
-    return lambda conversation, request: conversation.sendall(b"".join(parts))
-
-
-def answer(status: int, body: bytes = b'{"id":"re_1"}', *headers: str) -> Script:
-    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", *headers]
-    return says("\r\n".join(lines).encode() + b"\r\n\r\n", body)
-
-
-class Watched:
-    """A gate that writes down what happens, in order, and can forbid."""
-
-    def __init__(self, *, forbid: str = "") -> None:
-        self.story: list[str] = []
-        self.digest = ""
-        self.exchange: Exchange | None = None
-        self._forbid = forbid
-
-    async def before_send(self, request_digest: str) -> None:
-        self.story.append("before_send")
-        self.digest = request_digest
-        if self._forbid == "before_send":
-            raise AttemptOver("fence lost")
-
-    def first_byte(self) -> None:
-        self.story.append("first_byte")
-        if self._forbid == "first_byte":
-            raise AttemptOver("deadline")
-
-    def replied(self, exchange: Exchange) -> None:
-        self.story.append("replied")
-        self.exchange = exchange
-
-
-def sender(url: str, gate: Watched, *, contract: Contract = CONTRACT, timeout_s: float = 5.0) -> Sender:
+def sender(
+    url: str, gate: Watched, *, contract: Contract = CONTRACT, timeout_s: float = 5.0, key: str | None = "op_1-0"
+) -> Sender:
     return Sender(
         url=url,
         headers={"Authorization": "Bearer secret"},
-        key="op_1-0" if contract.key else None,
+        key=key if contract.key else None,
         operation_id="op_1",
         contract=contract,
         gate=gate,
@@ -136,9 +50,8 @@ def sender(url: str, gate: Watched, *, contract: Contract = CONTRACT, timeout_s:
 
 def posted(url: str, gate: Watched | None = None, **parts: Any) -> tuple[Reply | AttemptOver, Exchange]:
     """The reply, or what ended the attempt; and the exchange."""
-    made = sender(
-        url, gate or Watched(), contract=parts.pop("contract", CONTRACT), timeout_s=parts.pop("timeout_s", 5.0)
-    )
+    how = {name: parts.pop(name) for name in ("contract", "timeout_s", "key") if name in parts}
+    made = sender(url, gate or Watched(), **how)
 
     async def one() -> Reply | AttemptOver:
         try:
@@ -537,9 +450,14 @@ def test_an_answer_that_is_not_applied_ends_the_attempt(status: int, body: Any, 
 @pytest.mark.parametrize("problem", [None, ConnectionError("reset by peer")])
 def test_no_answer_is_a_doubt_and_never_less_than_maybe_sent(problem: Exception | None) -> None:
     sending, told = sdk()
-    with pytest.raises(AttemptOver) as over, sending:
-        if problem is not None:
-            raise problem
+
+    def tool() -> None:
+        with sending:
+            if problem is not None:
+                raise problem
+
+    with pytest.raises(AttemptOver) as over:
+        tool()
     assert over.value.meaning is Meaning.AMBIGUOUS
     assert over.value.exchange is not None
     assert over.value.exchange.sent
@@ -549,9 +467,14 @@ def test_no_answer_is_a_doubt_and_never_less_than_maybe_sent(problem: Exception 
 
 def test_an_exception_after_the_answer_does_not_change_what_it_said() -> None:
     sending, _ = sdk()
-    with pytest.raises(RuntimeError), sending as s:
-        s.reply(200, {"id": "re_1"})
-        raise RuntimeError("in the tool")
+
+    def tool() -> None:
+        with sending as s:
+            s.reply(200, {"id": "re_1"})
+            raise RuntimeError("in the tool")
+
+    with pytest.raises(RuntimeError):
+        tool()
     assert sending.exchange is not None
     assert sending.exchange.status == 200
 

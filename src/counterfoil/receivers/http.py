@@ -162,8 +162,8 @@ class Sender:
                 head[carrier.header.lower()] = value
             elif carrier.query:
                 query[carrier.query] = value
-            elif carrier.body:
-                json, data = _stamped(json, data, carrier.body, value)
+            else:
+                json, data = _stamped(json, data, carrier.body or "", value)
         head |= {name.lower(): value for name, value in self._credential.items()}  # ours, whatever the tool gave
         head |= _FIXED
         if json is not None:

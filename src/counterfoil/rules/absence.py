@@ -51,11 +51,8 @@ def absence_counts_from(situation: Situation) -> int:
     a request that left may still arrive, and the time in which an effect may still be invisible.
     """
     lookup = situation.contract.lookup
-    settled = 0
-    if lookup is not None:
-        for time in (lookup.arrives_within, lookup.visible_within):
-            settled += microseconds(time) if time is not None else 0
-    # Attempts closed by their own answers count too: it costs little, and an answer may be wrong where absence is not.
+    times = (lookup.arrives_within, lookup.visible_within) if lookup is not None else ()
+    settled = sum(microseconds(time) for time in times if time is not None)
     ends = [_end(attempt) for attempt in situation.attempts if not is_closed(attempt)]
     if situation.lost_attempts:
         ends.append(situation.restore.restore_at or 0)
@@ -65,9 +62,8 @@ def absence_counts_from(situation: Situation) -> int:
 def ask_again_at(situation: Situation) -> int:
     """When a receiver that could not be reached is asked again."""
     lookup, newest = situation.contract.lookup, _newest(situation, situation.weighed_before)
-    if lookup is None or newest is None:
-        return situation.now
-    return newest.asked_at + microseconds(lookup.pause)
+    pause = microseconds(lookup.pause) if lookup is not None else 0
+    return pause + (newest.asked_at if newest is not None else situation.now)
 
 
 def _newest(situation: Situation, since: int) -> LookupRecord | None:

@@ -50,8 +50,10 @@ def under_newest_key(situation: Situation) -> list[AttemptRecord]:
 def repeat_until(situation: Situation) -> int | None:
     """The last instant at which a repeat under the newest key is still inside the window; None: no window runs."""
     key = situation.contract.key
-    start = _window_start(situation)
-    if key is None or start is None or situation.contract.precondition is not None:
+    if key is None or situation.contract.precondition is not None:
+        return None
+    start = _window_start(situation, key)
+    if start is None:
         return None
     window = _window(key)
     # A repeat begun now arrives at worst after its own timeout and the late-arrival time: that, too, must be inside.
@@ -189,11 +191,9 @@ def _late(contract: Contract, window: int) -> int:
     return min(_HOUR, window // 4)
 
 
-def _window_start(situation: Situation) -> int | None:
+def _window_start(situation: Situation, key: IdempotencyKey) -> int | None:
     """The earliest instant from which the receiver may count the window of the newest key."""
-    key, attempts = situation.contract.key, under_newest_key(situation)
-    if key is None:
-        return None
+    attempts = under_newest_key(situation)
     if situation.lost_attempts:
         return situation.operation.prepared_at  # a lost attempt may be as old as the operation
     starts = [attempt.started_at for attempt in attempts]
