@@ -99,7 +99,7 @@ def test_a_changed_entry(path: Path, change: str) -> None:
 def test_an_entry_changed_with_its_digest_breaks_at_the_next(path: Path) -> None:
     writer = apsw.Connection(str(path))
     ((before,), (kind, position, name, at)) = (
-        list(writer.execute(f"SELECT {columns} FROM entries WHERE run_id = 'run_a' AND sequence = {sequence}"))[0]
+        next(iter(writer.execute(f"SELECT {columns} FROM entries WHERE run_id = 'run_a' AND sequence = {sequence}")))
         for columns, sequence in (("digest", 1), ("kind, position, name, at", 2))
     )
     digest = chained(before, "run_a", 2, kind, position, name, '{"data":0}', at)

@@ -194,8 +194,8 @@ def _late(contract: Contract, window: int) -> int:
 def _window_start(situation: Situation, key: IdempotencyKey) -> int | None:
     """The earliest instant from which the receiver may count the window of the newest key."""
     attempts = under_newest_key(situation)
-    if situation.lost_attempts:
-        return situation.operation.prepared_at  # a lost attempt may be as old as the operation
+    if situation.lost_attempts or (situation.operation.sent and not situation.attempts):
+        return situation.operation.prepared_at  # an attempt we do not know may be as old as the operation
     starts = [attempt.started_at for attempt in attempts]
     if key.clock in ("first_accepted", "completion", "close"):
         # What was answered before execution, or never arrived, was never accepted and started no clock.
