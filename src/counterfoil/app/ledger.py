@@ -109,7 +109,7 @@ class Ledger:
                 changed.clear()
                 with opened.read() as reader:
                     run = reader.get(RunRecord, run_id)
-                if run is not None and (run.state.ended or waits_for_person(run)):
+                if run is not None and (run.state.ended or waits_for_person(run, opened.clock.now_us())):
                     return run
                 if part.done():
                     part.result()

@@ -42,7 +42,7 @@ class Submitted(Generic[O]):
                 with opened.read() as reader:
                     run = reader.get(RunRecord, self.run_id)
                 assert run is not None, "a submitted run is stored"
-                if run.state.ended or waits_for_person(run):
+                if run.state.ended or waits_for_person(run, opened.clock.now_us()):
                     return self._answer(run)
                 await opened.clock.wait(changed, opened.clock.now_us() + POLL_US)
         finally:
@@ -60,9 +60,11 @@ class Submitted(Generic[O]):
         raise unresolved(self._opened, run)
 
 
-def waits_for_person(run: RunRecord) -> bool:
-    """Parked, or waiting for a review."""
-    return run.state is RunState.PARKED or (run.state is RunState.WAITING and run.reason == "review")
+def waits_for_person(run: RunRecord, now: int) -> bool:
+    """Parked, or waiting for a review that nobody has answered: an answer makes the run due at once."""
+    if run.state is RunState.WAITING and run.reason == "review":
+        return run.due_at is None or run.due_at > now
+    return run.state is RunState.PARKED
 
 
 def unresolved(opened: Opened, run: RunRecord) -> Unresolved:

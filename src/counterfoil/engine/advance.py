@@ -22,6 +22,11 @@ from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
+# What is done outside the database writes its own entry there; asking first costs no commit.
+_NOT_WRITTEN = frozenset({Kind.NOTHING, Kind.SEND, Kind.REPEAT, Kind.LOOK_UP})
+_OPENS = frozenset({Kind.OPEN_REVIEW, Kind.OPEN_RENEWAL})
+
+
 @dataclass(frozen=True, slots=True)
 class Advanced:
     """What became of an operation: the row as it is now, its case, and what is left to do outside the database."""
@@ -49,17 +54,33 @@ class Advance(RunVerb):
         return advanced(tx, self.target, operation, expired=expired)
 
 
-def advanced(tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None) -> Advanced:
+@dataclass(frozen=True, slots=True)
+class OpenReview(Advance):
+    """The same question, where its answer was to open a review or a renewal: a commit with a boundary of its own."""
+
+    boundary: ClassVar[str] = "review.opened"
+
+    def decide(self, tx: Transaction) -> Advanced:
+        return advanced(tx, self.target, operation_in(tx, self.target), opens=True)
+
+
+def advanced(tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None, opens: bool = False) -> Advanced:
     """Rule once and write it. `operation` may hold changes of the calling verb that are not stored yet."""
     situation = situation_in(tx, target, operation=operation)
     case, ruling = rule(gather(situation))
     next_at = next_look_at(situation)
+    if ruling.kind in _NOT_WRITTEN or (ruling.kind in _OPENS and not opens):
+        return Advanced(operation, case, ruling, next_at, expired)
+    before = operation_in(tx, target)
     changed = _write(tx, target, situation, operation, case, ruling)
-    ruled = replace(changed, case_letter=case.letter, case_sentence=case.sentence, next_at=next_at)
-    if ruled != operation_in(tx, target):
-        ruled = replace(ruled, version=operation_in(tx, target).version + 1)
+    if ruling.kind in _OPENS:
+        case, _ = rule(gather(situation_in(tx, target, operation=changed)))  # shown: what holds once the review is open
+    ruled = replace(changed, case_letter=case.letter, case_sentence=case.sentence)
+    if ruled != before:
+        # When to look again moves all the time; it is written where something else changes.
+        ruled = replace(ruled, next_at=next_at, version=before.version + 1)
         tx.put(ruled)
-        closes = ruled.status.closed and not operation.status.closed
+        closes = ruled.status.closed and not before.status.closed
         tx.append(
             target.run_id,
             EntryKind.CLOSED if closes else EntryKind.RULED,

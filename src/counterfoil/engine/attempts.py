@@ -52,7 +52,7 @@ class MarkInFlight(RunVerb):
         driven(tx, self.run_id, self.fence)
         operation = operation_in(tx, self.target)
         facts = gather(situation_in(tx, self.target))
-        _, ruling = rule(facts)
+        case, ruling = rule(facts)
         if ruling.kind not in (Kind.SEND, Kind.REPEAT):
             return advanced(tx, self.target, operation)
         new_key = facts.resolution is Resolution.AGAIN_NEW
@@ -70,6 +70,8 @@ class MarkInFlight(RunVerb):
                 key_number=key_number,
                 first_sent_at=tx.now if new_key or not operation.sent else operation.first_sent_at,
                 key_state=None if new_key else operation.key_state,
+                case_letter=case.letter,
+                case_sentence=case.sentence,
                 in_progress_until=None,
                 reason=None,
             )

@@ -119,7 +119,15 @@ async def gather(execution: Execution, bodies: Sequence[Coroutine[Any, Any, Any]
 async def _joined(execution: Execution, position: str, parts: list[asyncio.Task[Any]]) -> list[Any]:
     """Wait for all; the first failure in the order of the bodies is raised once every one has ended."""
     branch = execution.branch
-    branch.waiting = Wait("timer", position, branch.last_at, None, None, "waits for its branches")
+    branch.waiting = Wait("branches", position, branch.last_at, None, None, "waits for its branches")
+
+    def ended(_: asyncio.Task[Any]) -> None:
+        if all(part.done() for part in parts):
+            branch.waiting = None
+
+    for part in parts:
+        part.add_done_callback(ended)
+    ended(parts[0])
     execution.activity.set()
     try:
         await asyncio.wait(parts)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from counterfoil.engine.advance import Advance, Advanced, park_reason_of
+from counterfoil.engine.advance import Advance, Advanced, OpenReview, park_reason_of
 from counterfoil.engine.attempts import SenderGone
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
@@ -46,6 +46,9 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
         return
     while not execution.closed:
         record = execution.operations[operation_id]
+        if operation_id in execution.journal.closings:
+            execution.demand(f"operation {operation_id}", None)
+            return
         await execution.owned(_prove_senders_gone(execution, operation, record))
         target = target_for(execution, operation, execution.operations[operation_id])
         advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
@@ -84,6 +87,9 @@ async def _done(
         case Kind.HOLD | Kind.ASK_PERSON:
             execution.demand(key, _demand(execution, advanced))
             await execution.wait(_wait(execution, advanced), branch=branch)
+        case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
+            await execution.owned(execution.write(OpenReview(execution.run.run_id, target)))
+            execution.catch_up()
         case _:
             pass  # written in the database: ask again
     return False

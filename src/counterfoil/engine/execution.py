@@ -54,7 +54,8 @@ class Execution:
         self.broken: BaseException | None = None
         self._owned: set[asyncio.Task[Any]] = set()
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._turns: dict[int, asyncio.Future[None]] = {}
+        self._pulsed: set[Branch] = set()
+        self._turns: dict[int, tuple[asyncio.Future[None], Branch]] = {}
         self._given: set[int] = set()
         self._next = 0
         self.catch_up()
@@ -130,7 +131,8 @@ class Execution:
         branch = self.branch
         self._given.add(sequence)
         if len(self.branches) > 1 and not self._is_next(sequence):
-            future = self._turns[sequence] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._turns[sequence] = (future, branch)
             branch.waiting = Wait("timer", branch.pending or "", at, None, None, "waits for its turn in the replay")
             self.activity.set()
             try:
@@ -153,17 +155,20 @@ class Execution:
 
     def _release(self) -> None:
         for sequence in sorted(self._turns):
-            if self._is_next(sequence) and not self._turns[sequence].done():
-                self._turns[sequence].set_result(None)
+            if self._is_next(sequence) and self._give(sequence):
                 return
 
     def release_lowest(self) -> bool:
         """Nothing else moves: an outcome in between belongs to a call that this code no longer waits for."""
-        for sequence in sorted(self._turns):
-            if not self._turns[sequence].done():
-                self._turns[sequence].set_result(None)
-                return True
-        return False
+        return any(self._give(sequence) for sequence in sorted(self._turns))
+
+    def _give(self, sequence: int) -> bool:
+        future, branch = self._turns[sequence]
+        if future.done():
+            return False
+        branch.waiting = None  # from now on, not only from when its task runs: nobody may think that all stand still
+        future.set_result(None)
+        return True
 
     # ------------------------------------------------------------------ work that no user scope can cancel
 
@@ -200,11 +205,13 @@ class Execution:
         if scope is not None:
             wait = _sooner(wait, scope)
         branch.waiting = wait
+        self._pulsed.add(branch)
         self.activity.set()
         try:
             await asyncio.shield(self._pulse)
         finally:
             branch.waiting = None
+            self._pulsed.discard(branch)
         if self.closed:
             raise Suspended
         await self._fire(branch)
@@ -212,6 +219,9 @@ class Execution:
     def pulse(self) -> None:
         """Let every waiting call look again."""
         pulse, self._pulse = self._pulse, asyncio.get_running_loop().create_future()
+        for branch in self._pulsed:
+            branch.waiting = None  # as in `_give`
+        self._pulsed.clear()
         if not pulse.done():
             pulse.set_result(None)
         self.activity.set()
@@ -243,7 +253,7 @@ class Execution:
 
     def idle(self) -> bool:
         """Every open branch waits, and no step or attempt is live."""
-        return not self._owned and all(branch.waiting is not None for branch in self.branches)
+        return bool(self.branches) and not self._owned and all(branch.waiting is not None for branch in self.branches)
 
     def waits(self) -> list[Wait]:
         return [branch.waiting for branch in self.branches if branch.waiting is not None]
@@ -268,9 +278,8 @@ class Execution:
         """Every later call raises Suspended and writes nothing; what waits is told so now."""
         self.closed = True
         self.pulse()
-        for future in self._turns.values():
-            if not future.done():
-                future.set_result(None)
+        for sequence in list(self._turns):
+            self._give(sequence)
 
     def open_branch(self, branch: Branch, body: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a body in a branch of its own."""

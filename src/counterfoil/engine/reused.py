@@ -15,7 +15,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
-LOOK_AGAIN_US = 2_000_000
+LOOK_AGAIN_US = 10_000_000
 SENTENCE = "Another operation carries this intention with equal content; its receipt is the answer."
 
 

@@ -113,7 +113,7 @@ class Runner:
     async def _stands_still(self, body: asyncio.Task[Any]) -> bool:
         """Every branch waits. True when the run left this worker."""
         execution = self.execution
-        for _ in range(3):  # let what was just released run on
+        for _ in range(8):  # let what was just released run on
             await breathe()
         if not execution.idle():
             return False
@@ -134,7 +134,7 @@ class Runner:
         return False
 
     def _suspend(self, waits: list[Wait], due: int | None) -> Suspend:
-        shown = [wait for wait in waits if wait.kind != "driver" and wait.sentence != "waits for its branches"] or waits
+        shown = [wait for wait in waits if wait.kind not in ("driver", "branches")] or waits
         first = min(shown, key=lambda wait: (wait.kind != "review", wait.deadline_at or 1 << 62), default=None)
         budget_owner = parsed(self.run.budget)["owner"]
         deadlines = [wait.deadline_at for wait in shown if wait.deadline_at is not None]

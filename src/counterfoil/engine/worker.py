@@ -11,6 +11,7 @@ from counterfoil.engine.finish import Overdue, Park
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
@@ -212,7 +213,9 @@ class Worker:
         self._parts.discard(part)
         self._runners.pop(run_id, None)
         if not part.cancelled() and part.exception() is not None:
-            self.problems.append(part.exception() or RuntimeError())
+            problem = part.exception() or RuntimeError()
+            self.problems.append(problem)
+            log.error("run %s: this worker lets go of it: %s", run_id, problem, exc_info=problem)
             self._left.add(run_id)  # not at once again: its lease ends, or a person looks at the log
         self._wake.set()
 

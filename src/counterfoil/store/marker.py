@@ -68,19 +68,16 @@ class OutsideMarker:
         self._database = database
         self._lock = Lock()
 
-    def flush(self, mark: Mark, *, adopt: bool = False) -> None:
+    def flush(self, mark: Mark) -> None:
         """Store the mark; on disk when it returns. Raises StorageError.
 
-        It never goes back, since several processes flush the same marker: an older mark, or one of another file,
-        changes nothing. Only with `adopt`, when a person finishes a restore, does it take what the database says.
+        It never goes back, since several processes flush the same marker: an older mark changes nothing. Neither does
+        one of another file, unless its incarnation is higher: then a restore was begun there, which takes it over.
         """
         with self._lock, failures_of("the outside marker"), self._alone():
-            place = Place.of(self._database)
-            if not adopt:
-                known = self._read()
-                if known is not None and (known.place != place or _order(known.mark) > _order(mark)):
-                    return
-            self._write(Marked(mark, place))
+            marked, known = Marked(mark, Place.of(self._database)), self._read()
+            if known is None or _follows(marked, known):
+                self._write(marked)
 
     def read(self) -> Marked | None:
         """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""
@@ -184,6 +181,12 @@ def _still_there(known: Place, here: Place) -> bool:
 def latest(marks: Iterable[Marked | None]) -> Marked | None:
     """The highest of several markers."""
     return max((marked for marked in marks if marked is not None), key=lambda m: _order(m.mark), default=None)
+
+
+def _follows(marked: Marked, known: Marked) -> bool:
+    if marked.place != known.place:
+        return marked.mark.incarnation > known.mark.incarnation
+    return _order(marked.mark) >= _order(known.mark)
 
 
 def _order(mark: Mark) -> tuple[int, int]:
