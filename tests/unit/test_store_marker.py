@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from counterfoil.model.errors import Refused
-from counterfoil.store.marker import SENTENCES, Difference, Head, OutsideMarker, Place, compare, latest
+from counterfoil.store.marker import SENTENCES, Difference, Head, OutsideMarker, Place, compare
 from counterfoil.store.port import Mark, StorageError
 from counterfoil.store.sqlite import SqliteDatabase
 from counterfoil.testing.conformance.bench import Act, SetClock, done, install, step, submit
@@ -167,12 +167,17 @@ def test_it_never_goes_back(ledger: Ledger) -> None:
     older = Mark(HERE, 1, marked.mark.in_flight_batch - 1, 0, bytes(32))
     ledger.marker().flush(older)
     assert ledger.marker().read() == marked
-    ledger.marker().flush(older, adopt=True)
-    read = ledger.marker().read()
+
+
+def test_a_restore_takes_the_marker_over(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.work("0.1", "0.2", sends=True)
+    moved = Ledger(tmp_path / "moved.db", ledger.outside)
+    ledger.path.rename(moved.path)
+    begun = Mark(HERE, 2, 1, 1, bytes(32))
+    moved.marker().flush(begun)
+    read = moved.marker().read()
     assert read is not None
-    assert read.mark == older
-    assert latest([None, marked, read]) == marked
-    assert latest([None]) is None
+    assert (read.mark, read.place) == (begun, Place.of(moved.path))
 
 
 def test_a_higher_incarnation_is_newer_than_any_number(ledger: Ledger) -> None:

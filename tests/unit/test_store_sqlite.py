@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,8 @@ def test_a_reader_cannot_write(path: Path) -> None:
 
 def test_a_held_lock_is_waited_for_and_then_named(path: Path) -> None:
     database = installed(path, busy_seconds=0.05)
+    assert database._writer is not None
+    assert database._writer.pragma("busy_timeout") == 50
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError) as caught:
@@ -266,6 +269,17 @@ def test_a_batch_of_steps_costs_one_read_of_runs_and_two_writes_for_each(path: P
         'UPDATE installation SET "bat',
         "COMMIT",
     ]
+    database.close()
+
+
+def test_a_lease_is_a_small_write_and_touches_no_state(path: Path) -> None:
+    database = installed(path)
+
+    def lease(tx: Any) -> None:
+        tx.put(replace(tx.must(RunRecord, "run_a"), fence=2, lease_until=5))
+
+    seen = statements_of(database, lambda: done(database, Act((Read.key(RunRecord, "run_a"),), lease)))
+    assert [s for s in seen if s.startswith("UPDATE runs")] == ['UPDATE runs SET "sequence" =']
     database.close()
 
 

@@ -6,7 +6,7 @@ where one line is appended when a run parks or ends.
 
 import fcntl
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,11 +176,6 @@ def _still_there(known: Place, here: Place) -> bool:
         return known.path != here.path and Place.of(Path(known.path)).inode == known.inode
     except OSError:
         return False
-
-
-def latest(marks: Iterable[Marked | None]) -> Marked | None:
-    """The highest of several markers."""
-    return max((marked for marked in marks if marked is not None), key=lambda m: _order(m.mark), default=None)
 
 
 def _follows(marked: Marked, known: Marked) -> bool:

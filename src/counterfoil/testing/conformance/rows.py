@@ -9,7 +9,8 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Read
 from counterfoil.store.tables import ALL, BY_RECORD
-from counterfoil.testing.conformance.bench import Act, Bench, done, installation_of, putting
+from counterfoil.store.verify import verify
+from counterfoil.testing.conformance.bench import Act, Bench, done, installation_of, putting, step
 from counterfoil.testing.conformance.samples import INSTALLATION, one_of_each, run_named
 
 
@@ -82,6 +83,24 @@ def the_chain_of_a_run_is_not_the_verbs(bench: Bench) -> None:
         entries = reader.entries("run_a")
     assert after is not None
     assert (after.sequence, after.head, after.owner) == (1, entries[-1].digest, "oscar")
+
+
+def the_chain_is_not_moved_without_an_entry(bench: Bench) -> None:
+    """A run put with a sequence and a head of its own, and no entry, keeps its chain; a new one begins at zero."""
+    database = bench.with_runs("run_a")
+    with database.reader() as reader:
+        before = reader.get(RunRecord, "run_a")
+    assert before is not None
+
+    def lie(tx: Any) -> None:
+        tx.put(replace(before, sequence=99, head=GENESIS, fence=2))
+
+    verb = Act((Read.key(RunRecord, "run_a"),), lie)
+    done(database, verb, putting(replace(run_named("run_b", 2), sequence=7, head=b"7" * 32)), step("run_b", "0.1"))
+    with database.reader() as reader:
+        assert reader.get(RunRecord, "run_a") == replace(before, fence=2)
+        assert [entry.sequence for entry in reader.entries("run_b")] == [0]
+        assert verify(reader).sound
 
 
 def a_lease_needs_no_entry(bench: Bench) -> None:
