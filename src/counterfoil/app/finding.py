@@ -12,9 +12,7 @@ _BY_NAME = frozenset({"id", "number"})
 
 def known_id(reader: Reader, what: str, text: str) -> str:
     """The id of one run, operation, review or incident. Raises Refused(not_found) or Refused(ambiguous_id)."""
-    found = {
-        hit.id for hit in reader.lists.find(text, limit=200) if hit.kind == what and hit.matched in _BY_NAME
-    }
+    found = {hit.id for hit in reader.lists.find(text, limit=200) if hit.kind == what and hit.matched in _BY_NAME}
     if text in found:
         return text  # a whole id, even where it is the start of another
     if not found:
@@ -29,6 +27,7 @@ def find(opened: Callable[[], Opened], text: str, *, limit: int = 20) -> dict[st
     with opened().read() as reader:
         hits = reader.lists.find(text, limit=limit)
     items = [
-        {"kind": hit.kind, "id": hit.id, "number": hit.number, "run_id": hit.run_id, "matched": hit.matched} for hit in hits
+        {"kind": hit.kind, "id": hit.id, "number": hit.number, "run_id": hit.run_id, "matched": hit.matched}
+        for hit in hits
     ]
     return {"items": items, "next_cursor": None}

@@ -24,7 +24,8 @@ class Incidents:
     def list(self, *, open_only: bool = False, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
         """`{items, next_cursor}`, newest first.
 
-        Each {incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by, reason, next_action}.
+        Each {incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by,
+        reason, next_action}.
         """
         opened = self._opened()
         with opened.read() as reader:

@@ -54,7 +54,7 @@ class Operations:
         await reconcile.look_up(opened, operation_id)
         return self.show(operation_id)
 
-    async def resolve(
+    async def resolve(  # noqa: PLR0913 - what a resolution must name, each by keyword
         self,
         operation: str,
         *,

@@ -6,8 +6,8 @@ from typing import Any
 from counterfoil.app.secrets import prove
 from counterfoil.app.views.stops import restore_view
 from counterfoil.app.writes import parked_for
-from counterfoil.engine.restoring import FinishRestore, begin_restore
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.restoring import FinishRestore, begin_restore
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason
 
@@ -57,8 +57,6 @@ class Restore:
             verb = FinishRestore.over(
                 reader, opened.installation_id, as_, by, reason, parked_for(reader, ParkReason.RESTORED)
             )
+        # It sends, so the marker follows it: with the higher incarnation it takes the marker over from any other file.
         await opened.write(verb)
-        if opened.marker is not None:
-            # The one place where the marker takes whatever the database says: a person has just vouched for it.
-            opened.marker.flush(opened.database.marked(), adopt=True)
         return self.status()

@@ -57,7 +57,10 @@ class BeginRestore(RunVerb):
         marked = [self._doubted(tx, tx.must(OperationRecord, operation_id)) for operation_id in self.operations]
         tx.append(
             self.run_id, EntryKind.RESTORE, name="begun",
-            data={"recognised_by": self.recognised_by, "sentence": self.sentence, "by": self.by, "incarnation": incarnation, "in_doubt": sum(marked)},
+            data={
+                "recognised_by": self.recognised_by, "sentence": self.sentence, "by": self.by, "incarnation": incarnation,
+                "in_doubt": sum(marked),
+            },
         )  # fmt: skip
         return incarnation
 

@@ -19,7 +19,9 @@ def contract_of(reader: Reader, digest: str) -> Contract | None:
     return None if record is None else Contract.from_stored(parsed(record.body))
 
 
-def contract_view(contract: Contract | None, operation: OperationRecord, attempts: Sequence[AttemptRecord]) -> dict[str, Any]:
+def contract_view(
+    contract: Contract | None, operation: OperationRecord, attempts: Sequence[AttemptRecord]
+) -> dict[str, Any]:
     """`{digest, kind, window_ends_at, lookup}`. `lookup` is its consistency, unknown where that is not said, None without one."""
     lookup = None if contract is None or contract.lookup is None else contract.lookup.consistency or "unknown"
     return {

@@ -58,7 +58,9 @@ def answer_review(shown: Shown, review: ReviewRecord) -> dict[str, Any]:
     return next_of("answer_review", sentence, "reviewer", review.role, command, review.expires_at)
 
 
-def resolve(shown: Shown, operation: OperationRecord, run: RunRecord, reviews: Sequence[ReviewRecord]) -> dict[str, Any]:
+def resolve(
+    shown: Shown, operation: OperationRecord, run: RunRecord, reviews: Sequence[ReviewRecord]
+) -> dict[str, Any]:
     """A person closes a doubt, or says what a held operation is."""
     acted = frozenset(review.reviewer for review in reviews if review.reviewer and review.used_by)
     by = shown.by([operation.owner, run.owner, run.owner_then], acted=acted)
@@ -77,7 +79,9 @@ def resolve(shown: Shown, operation: OperationRecord, run: RunRecord, reviews: S
     return next_of("resolve", sentence, "operator", operation.owner, command, run.deadline_at)
 
 
-def close_incident(shown: Shown, incident: IncidentRecord, operation: OperationRecord, run: RunRecord) -> dict[str, Any]:
+def close_incident(
+    shown: Shown, incident: IncidentRecord, operation: OperationRecord, run: RunRecord
+) -> dict[str, Any]:
     """A person weighs what the receiver showed."""
     by = shown.by([operation.owner, run.owner, run.owner_then])
     command = shown.command("incidents", "close", f"inc-{incident.number}", *by)
@@ -211,4 +215,6 @@ def _suspension_of(shown: Shown, run: RunRecord, operations: Sequence[OperationR
     if shown.suspensions:
         return resume_writes(shown, shown.suspensions[0], run.owner, run.deadline_at)
     command = shown.command("runs", "resume", f"run-{run.number}")
-    return next_of("resume", "The suspension was lifted; the run goes on.", "operator", run.owner, command, run.deadline_at)
+    return next_of(
+        "resume", "The suspension was lifted; the run goes on.", "operator", run.owner, command, run.deadline_at
+    )

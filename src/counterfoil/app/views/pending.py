@@ -14,7 +14,11 @@ KINDS = frozenset({"decision", "attempt", "timer", "review", "signal", "child"})
 
 
 def pending_view(
-    run: RunRecord, entries: Sequence[Entry], attempts: Sequence[AttemptRecord], reviews: Sequence[ReviewRecord], now: int
+    run: RunRecord,
+    entries: Sequence[Entry],
+    attempts: Sequence[AttemptRecord],
+    reviews: Sequence[ReviewRecord],
+    now: int,
 ) -> list[dict[str, Any]]:
     """`[{kind, id, since_at, deadline_at}]`: what the last execution waited for, or what is under way."""
     if run.state.ended:
@@ -40,7 +44,9 @@ def established_view(entries: Sequence[Entry], operations: Sequence[OperationRec
         said = _said(entry, numbers)
         if said is not None:
             what, evidence = said
-            found.append({"what": what, "at": rfc3339(entry.at), "evidence": evidence or f"sha256:{entry.digest.hex()}"})
+            found.append(
+                {"what": what, "at": rfc3339(entry.at), "evidence": evidence or f"sha256:{entry.digest.hex()}"}
+            )
     return found
 
 

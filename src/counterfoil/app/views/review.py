@@ -37,6 +37,11 @@ def review_view(shown: Shown, review: ReviewRecord, *, whole: bool = True) -> di
 def _next(shown: Shown, review: ReviewRecord, operation: OperationRecord | None) -> dict[str, Any]:
     if review.state is ReviewState.OPEN:
         return answer_review(shown, review)
-    if review.state is ReviewState.APPROVED and operation is not None and not operation.sent and not operation.status.closed:
+    if (
+        review.state is ReviewState.APPROVED
+        and operation is not None
+        and not operation.sent
+        and not operation.status.closed
+    ):
         return scheduled("send", "A worker sends it when everything allows it.", review.expires_at)
     return nothing_left(REVIEW_SENTENCES[review.state])

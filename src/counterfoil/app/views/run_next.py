@@ -48,9 +48,7 @@ def _by_worker(shown: Shown, code: str, run: RunRecord) -> dict[str, Any]:
     return scheduled(code, run.sentence, run.deadline_at, command)
 
 
-def _waiting(
-    shown: Shown, run: RunRecord, reviews: Sequence[ReviewRecord], entries: Sequence[Entry]
-) -> dict[str, Any]:
+def _waiting(shown: Shown, run: RunRecord, reviews: Sequence[ReviewRecord], entries: Sequence[Entry]) -> dict[str, Any]:
     open_reviews = [review for review in reviews if review.state is ReviewState.OPEN]
     if open_reviews:
         return answer_review(shown, min(open_reviews, key=lambda review: (review.expires_at, review.number)))

@@ -9,8 +9,8 @@ from counterfoil.engine.opened import Opened
 from counterfoil.model.installation import SuspensionRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.rules.authority import may_decide
-from counterfoil.store.port import Reader
 from counterfoil.settings import DEFAULT_DATABASE
+from counterfoil.store.port import Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ def restore_view(reader: Reader) -> dict[str, Any]:
     state = None if installation is None else installation.restore_state
     return {
         "recognised_by": reason,
-        "sentence": None if reason is None else {str(k): v for k, v in SENTENCES.items()}.get(reason, "A person said so."),
+        "sentence": None
+        if reason is None
+        else {str(k): v for k, v in SENTENCES.items()}.get(reason, "A person said so."),
         "suspended": state == "open",
         "in_doubt": sum(in_doubt(operation) for operation in open_operations(reader)),
         "adopted": 0,  # adopting what the receiver knows and the ledger does not is `restore reconcile`

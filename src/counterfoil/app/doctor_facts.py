@@ -1,0 +1,83 @@
+"""What `doctor` looks at: live settings, the places of the files, the marker, and a few counts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from counterfoil.app.machine import Place as Disk
+from counterfoil.app.machine import place_of
+from counterfoil.engine.clock import boot_id, host_name
+from counterfoil.engine.locks import holder_is_gone
+from counterfoil.engine.opened import Opened
+from counterfoil.model.errors import CounterfoilError
+from counterfoil.model.installation import InstallationRecord, SuspensionRecord, WorkerRecord
+from counterfoil.store.marker import Difference, Place, compare
+from counterfoil.store.sqlite_settings import SqliteSettings, live_settings, lock_holders
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`marker`: what its comparison says, None when it is as it must be; `marker_problem`: why it cannot be read."""
+
+    settings: SqliteSettings
+    place: Disk
+    state: Path | None
+    marker_place: Disk | None
+    marker: Difference | None
+    marker_problem: str | None
+    installation: InstallationRecord
+    lock_holders: list[int]
+    now_us: int
+    clock_jumped: bool
+    workers_alive: list[WorkerRecord]
+    people: int
+    suspensions: list[SuspensionRecord]
+    unresolved: int
+    overdue_reviews: int
+    workflows: list[str]
+    host: str
+    boot: str
+
+
+def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
+    """Raises Refused or StorageError where the database cannot be read or opened for writing."""
+    installation = opened.installation()
+    marker, problem = _marker(opened, location)
+    with opened.read() as reader:
+        people = [person for person in reader.lists.people() if person.revoked_at is None]
+        workers = [worker for worker in reader.lists.workers() if worker.stopped_at is None]
+        suspensions = [suspension for suspension in reader.lists.suspensions() if suspension.lifted_at is None]
+        unresolved = len(reader.unresolved())
+        now = opened.clock.now_us()
+        overdue = sum(review.expires_at <= now for review in reader.open_reviews())
+    return Facts(
+        settings=live_settings(location),
+        place=place_of(location),
+        state=state,
+        marker_place=None if opened.marker is None or state is None else place_of(state),
+        marker=marker,
+        marker_problem=problem,
+        installation=installation,
+        lock_holders=lock_holders(location),
+        now_us=now,
+        clock_jumped=opened.clock_jumped(),
+        workers_alive=[worker for worker in workers if not holder_is_gone(opened.locks, worker)],
+        people=len(people),
+        suspensions=suspensions,
+        unresolved=unresolved,
+        overdue_reviews=overdue,
+        workflows=sorted(f"{name} {version}" for name, version in opened.registry.workflows),
+        host=host_name(),
+        boot=boot_id(),
+    )
+
+
+def _marker(opened: Opened, location: Path) -> tuple[Difference | None, str | None]:
+    if opened.marker is None:
+        return None, None
+    try:
+        marked = opened.marker.read()
+    except CounterfoilError as problem:
+        return None, problem.message
+    with opened.read() as reader:
+        rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
+    return compare(marked, opened.installation(), Place.of(location), rolling), None
