@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from counterfoil.app.opening import open_installation
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
-from counterfoil.engine.advance import Advance
+from counterfoil.engine.advance import Advance, OpenReview
 from counterfoil.engine.attempts import EndAttempt, MarkInFlight
 from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance
@@ -205,7 +205,7 @@ class Filled:
 
     def asked(self) -> ReviewRecord:
         """Let the table open the review."""
-        self.ask(Advance(self.run_id, self.target()))
+        self.ask(OpenReview(self.run_id, self.target()))
         return self.reviews()[-1]
 
     def in_flight(self) -> AttemptRecord:
