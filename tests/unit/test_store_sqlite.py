@@ -167,6 +167,42 @@ def test_a_held_lock_is_waited_for_and_then_named(path: Path) -> None:
     database.close()
 
 
+def put_aside(path: Path) -> None:
+    path.rename(path.with_name("aside.db"))
+
+
+def replaced(path: Path) -> None:
+    copy = path.with_name("copy.db")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+
+
+@pytest.mark.parametrize("change", [put_aside, replaced])
+def test_a_file_that_is_taken_away_gets_no_more_commits(path: Path, change: Callable[[Path], None]) -> None:
+    database = installed(path)
+    change(path)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="removed or replaced"):
+            database.apply([step("run_a", "0.1")])
+        with pytest.raises(StorageError, match="removed or replaced"), database.reader():
+            pass
+    database.close()
+
+
+def test_a_file_whose_content_was_put_back_gets_no_more_commits(path: Path) -> None:
+    database = installed(path)
+    done(database, step("run_a", "0.1"))
+    other = apsw.Connection(str(path))
+    other.execute("UPDATE installation SET batches = batches - 1")
+    other.close()
+    for _ in range(2):
+        with pytest.raises(StorageError, match="became older"):
+            database.apply([step("run_a", "0.2")])
+    with database.reader() as reader:
+        assert len(reader.entries("run_a")) == 2
+    database.close()
+
+
 @pytest.fixture
 def power() -> Generator[PowerCut, None, None]:
     with PowerCut() as power:

@@ -60,6 +60,8 @@ class SqliteDatabase:
         self._closed = False
         check_location(self.path, create=create)
         self._writer: apsw.Connection | None = self._open(create=create)
+        self._inode = self.path.stat().st_ino
+        self._batches = 0  # the newest commit that was ever seen from here
 
     # ------------------------------------------------------------------ writing
 
@@ -71,6 +73,7 @@ class SqliteDatabase:
                 run(connection, "BEGIN IMMEDIATE")
                 reads = [list(verb.reads()) for verb in verbs]
                 batch = load(connection, (read for named in reads for read in named), self._clock.now_us())
+                self._check_age(batch)
                 outcomes, wrote = _decide(verbs, reads, batch)
                 if not batch.wrote:
                     run(connection, "ROLLBACK")
@@ -85,6 +88,7 @@ class SqliteDatabase:
             except BaseException:
                 self._roll_back(connection)
                 raise
+            self._batches += batch.installation is not None
             self._hooks.after_commit(boundaries)
             self._checkpoint(connection)
             return outcomes
@@ -188,8 +192,22 @@ class SqliteDatabase:
                 self._idle.pop().close()
 
     def _check_open(self) -> None:
+        """Refuse what was closed, and a file that was removed or replaced: what is written to it would be lost."""
         if self._closed:
             raise StorageError("storage_failed", problem=f"{self.path} was closed here")
+        try:
+            same = self.path.stat().st_ino == self._inode
+        except OSError:
+            same = False
+        if not same:
+            raise StorageError("storage_failed", problem=f"{self.path} was removed or replaced while it was open")
+
+    def _check_age(self, batch: Batch) -> None:
+        """Refuse a file whose content was put back while it was open: who opens it anew asks the outside marker."""
+        batches = batch.installation.batches if batch.installation else 0
+        if batches < self._batches:
+            raise StorageError("storage_failed", problem=f"{self.path} became older while it was open")
+        self._batches = batches
 
     def _connected(self) -> apsw.Connection:
         self._check_open()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from counterfoil.model.errors import CounterfoilError
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
@@ -102,6 +103,18 @@ def one(database: Database, verb: Verb) -> Outcome:
     """Apply alone."""
     (outcome,) = database.apply([verb])
     return outcome
+
+
+def refusal(outcome: Outcome) -> CounterfoilError | None:
+    """Why a verb was refused, or None."""
+    assert outcome.error is None or isinstance(outcome.error, CounterfoilError), "apply gives back refusals only"
+    return outcome.error
+
+
+def code_of(outcome: Outcome) -> str | None:
+    """The code of a verb's refusal, or None."""
+    refused = refusal(outcome)
+    return refused.code if refused else None
 
 
 def submit(name: str) -> Act:
