@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,7 +14,7 @@ from counterfoil import settings
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.ledger import Ledger, ledger_workflow
-from counterfoil.app.opening import open_installation
+from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
 from counterfoil.app.registration import check_owners, operation_from, owners_of, roles_of, workflow_from
@@ -116,29 +116,15 @@ class App:
 
     # ------------------------------------------------------------------ running
 
-    def open(self, *, create: bool = False, **kwargs: Any) -> Opened:
-        """What is open, opened at the first call. `create` makes the database where there is none."""
+    def open(self, founding: Founding | None = None) -> Opened:
+        """What is open, opened at the first call. `founding` makes the database where there is none."""
         if self._opened is None:
-            seconds = 1_000_000
-            deadlines = Deadlines(
-                pending=int(float(settings.value_of("COUNTERFOIL_PENDING_SECONDS")) * seconds),
-                running=int(float(settings.value_of("COUNTERFOIL_RUNNING_SECONDS")) * seconds),
-                lease=int(float(settings.value_of("COUNTERFOIL_LEASE_SECONDS")) * seconds),
-            )
             self.boundaries.crash = self.boundaries.crash or _crash_point(settings.value_of("COUNTERFOIL_CRASH_AT"))
-            self._opened = open_installation(
-                self.registry,
-                settings.database_path(self.db),
-                settings.state_folder(),
-                clock=self.clock,
-                chance=Chance(),
-                boundaries=self.boundaries,
-                deadlines=deadlines,
-                environ=settings.environment(),
-                create=create,
-                usage_of=_usage_of(),
-                **kwargs,
+            around = Surroundings(
+                self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of()
             )
+            place = settings.database_path(self.db)
+            self._opened = open_installation(self.registry, place, settings.state_folder(), around, founding)
         return self._opened
 
     def close(self) -> None:
@@ -173,7 +159,7 @@ class App:
         return self._working()
 
     @asynccontextmanager
-    async def _working(self) -> AsyncIterator[None]:
+    async def _working(self) -> AsyncGenerator[None]:
         worker = self.new_worker()
         part = asyncio.create_task(worker.run())
         try:
@@ -193,6 +179,13 @@ class App:
     def roles(self) -> list[str]:
         """Every role and owner that this application names."""
         return sorted(roles_of(self.registry) | owners_of(self.registry))
+
+
+def _deadlines() -> Deadlines:
+    pending, running, lease = (
+        int(float(settings.value_of(f"COUNTERFOIL_{name}_SECONDS")) * 1_000_000) for name in ("PENDING", "RUNNING", "LEASE")
+    )
+    return Deadlines(pending, running, lease)
 
 
 def _crash_point(text: str) -> Any:

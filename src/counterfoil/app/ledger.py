@@ -62,7 +62,7 @@ class Ledger:
         plain = dumped(signature.inputs[0][1], payload, where=f"the payload of {operation.name}")
         owner = operation.owner or (operation.review.owner if operation.review else "")
         builtin = self._app.registry.workflows[NAME, 1]
-        workflow = Workflow(
+        workflow: Workflow[Any, Any] = Workflow(
             NAME, 1, builtin.function, Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=0, owner=owner_of(owner))
         )
         verb = submission(

@@ -1,8 +1,9 @@
 """Open an application's database: make it if asked, compare it with the outside marker, start its writer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.boundaries import Boundaries
@@ -16,49 +17,60 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import OutsideMarker, Place, compare
-from counterfoil.store.port import Hooks
+from counterfoil.store.port import Hooks, Verb
 from counterfoil.store.sqlite import SqliteDatabase
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an installation is given from outside: time, chance, the environment, and what measures a model's answer."""
+
+    clock: Clock
+    chance: Chance
+    boundaries: Boundaries
+    deadlines: Deadlines
+    environ: Mapping[str, str]
+    usage_of: Callable[[Any], tuple[dict[str, Any], int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Founding:
+    """How a database is made where there is none."""
+
+    single_person: bool = False
+    marker_accepted: bool = False
+    people: tuple[NewPerson, ...] = ()
+
+
 def open_installation(
-    registry: Registry,
-    location: Path,
-    state: Path,
-    *,
-    clock: Clock,
-    chance: Chance,
-    boundaries: Boundaries,
-    deadlines: Deadlines,
-    environ: Mapping[str, str],
-    create: bool = False,
-    single_person: bool = False,
-    marker_accepted: bool = False,
-    people: tuple[NewPerson, ...] = (),
-    usage_of: Any = None,
+    registry: Registry, location: Path, state: Path, around: Surroundings, founding: Founding | None = None
 ) -> Opened:
     """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
-    hooks = Hooks(before_commit=boundaries.before, after_commit=boundaries.after)
-    database = SqliteDatabase(location, clock, create=create, hooks=hooks)
+    hooks = Hooks(before_commit=around.boundaries.before, after_commit=around.boundaries.after)
+    database = SqliteDatabase(location, around.clock, create=founding is not None, hooks=hooks)
     try:
         with database.reader() as reader:
             installation = reader.installation
         if installation is None:
-            if not create:
+            if founding is None:
                 raise Refused("no_database", location=str(location))
-            verb = Install(f"inst_{chance.hex(112)}", registry.name, single_person, marker_accepted, people)
-            (outcome,) = database.apply([verb])
-            installation = outcome.unwrap()
+            installation = _founded(registry, database, around, founding)
         marker = _marker(state, installation, location)
-        opened = _opened(
-            registry, database, marker, installation, location, clock, chance, boundaries, deadlines, environ
-        )
+        opened = _opened(registry, database, marker, installation, around)
     except BaseException:
         database.close()
         raise
-    if usage_of is not None:
-        opened.usage_of = usage_of
     _compare(opened, location)
     return opened
+
+
+def _founded(
+    registry: Registry, database: SqliteDatabase, around: Surroundings, founding: Founding
+) -> InstallationRecord:
+    installation_id = f"inst_{around.chance.hex(112)}"
+    verb = Install(installation_id, registry.name, founding.single_person, founding.marker_accepted, founding.people)
+    (outcome,) = database.apply(cast("Sequence[Verb]", [verb]))
+    return outcome.unwrap()
 
 
 def _marker(state: Path, installation: InstallationRecord, location: Path) -> OutsideMarker | None:
@@ -79,34 +91,31 @@ def _opened(
     database: SqliteDatabase,
     marker: OutsideMarker | None,
     installation: InstallationRecord,
-    location: Path,
-    clock: Clock,
-    chance: Chance,
-    boundaries: Boundaries,
-    deadlines: Deadlines,
-    environ: Mapping[str, str],
+    around: Surroundings,
 ) -> Opened:
+    location = database.path
     listeners: list[Opened] = []
 
     def committed(run_ids: set[str]) -> None:
         for opened in listeners:
             opened.committed(run_ids)
 
-    writer = Writer(database, marker, lambda: boundaries.reach("marker.flushed"), committed)
+    writer = Writer(database, marker, lambda: around.boundaries.reach("marker.flushed"), committed)
     opened = Opened(
         registry=registry,
         database=database,
         writer=writer,
         marker=marker,
         artifacts=ArtifactStore(location),
-        clock=clock,
-        chance=chance,
-        boundaries=boundaries,
-        deadlines=deadlines,
+        clock=around.clock,
+        chance=around.chance,
+        boundaries=around.boundaries,
+        deadlines=around.deadlines,
         location=location,
         locks=location.with_name(location.name + ".locks"),
         installation_id=installation.installation_id,
-        environ=environ,
+        environ=around.environ,
+        usage_of=around.usage_of,
     )
     listeners.append(opened)
     return opened

@@ -21,7 +21,6 @@ from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, rule
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
-
 # What is done outside the database writes its own entry there; asking first costs no commit.
 _NOT_WRITTEN = frozenset({Kind.NOTHING, Kind.SEND, Kind.REPEAT, Kind.LOOK_UP})
 _OPENS = frozenset({Kind.OPEN_REVIEW, Kind.OPEN_RENEWAL})
@@ -64,7 +63,9 @@ class OpenReview(Advance):
         return advanced(tx, self.target, operation_in(tx, self.target), opens=True)
 
 
-def advanced(tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None, opens: bool = False) -> Advanced:
+def advanced(
+    tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None, opens: bool = False
+) -> Advanced:
     """Rule once and write it. `operation` may hold changes of the calling verb that are not stored yet."""
     situation = situation_in(tx, target, operation=operation)
     case, ruling = rule(gather(situation))

@@ -1,6 +1,6 @@
 """Branches of a run: each has a position space of its own and one pending call at most."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ current_branch: ContextVar[Branch] = ContextVar("current_branch")
 
 
 @contextmanager
-def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None, *, closed: bool) -> Iterator[str]:
+def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None, *, closed: bool) -> Generator[str]:
     """Open the next position of a branch. Raises Suspended when the execution is closed, Diverged when the record differs."""
     if closed:
         raise Suspended

@@ -114,8 +114,8 @@ async def _keep_large(execution: Execution, asked: dict[str, Any]) -> dict[str, 
     text = compact(asked["input"])
     if len(text) <= BODY_LIMIT // 2:
         return asked
-    artifact = await asyncio.to_thread(execution.opened.artifacts.save, text.encode())
-    return asked | {"input": {"artifact": artifact}}
+    artifact = await asyncio.to_thread(execution.opened.artifacts.save, text.encode(), name="model input")
+    return asked | {"input": {"artifact": artifact.digest}}
 
 
 def _newest(execution: Execution, position: str, name: str) -> str | None:

@@ -1,7 +1,7 @@
 """`run.propose` and `run.perform`: an intended write, its review, its attempts, its receipt."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -12,6 +12,7 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.proposals import Intent, Prepare, Propose
 from counterfoil.engine.verb import owner_facts
+from counterfoil.model import ids
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of, parsed
 from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected
@@ -97,8 +98,6 @@ async def propose(
             execution.catch_up()
             outcome = execution.journal.ended[position]
         said = outcome.value
-        from counterfoil.model import ids
-
         return Proposal(
             ids.proposal_id(said["operation_id"], said["version"]),
             said["operation_id"],
@@ -110,8 +109,8 @@ async def propose(
 
 
 async def perform(execution: Execution, operation: Operation[Any, Any], given: Any) -> Any:
-    proposal = given if isinstance(given, Proposal) else None
-    intent, _ = intent_of(execution, operation, proposal.payload if proposal is not None else given)
+    proposal = cast("Proposal[Any, Any] | None", given if isinstance(given, Proposal) else None)
+    intent, _ = intent_of(execution, operation, given if proposal is None else proposal.payload)
     digest = (
         intent.payload_digest if proposal is None else f"{proposal.operation_id} {proposal.version} {proposal.digest}"
     )
@@ -193,7 +192,7 @@ def start_driver(execution: Execution, operation: Operation[Any, Any], operation
 
 def _answer(execution: Execution, operation: Operation[Any, Any], record: OperationRecord, outcome: Outcome) -> Any:
     if outcome.failure is not None:
-        raise execution.remembered(_review_failure(execution, outcome), outcome.sequence)
+        raise execution.failures.told(_review_failure(execution, outcome), outcome.sequence)
     if record.status is OperationStatus.SUCCEEDED:
         return _receipt(execution, operation, record)
     if record.reason == "rejected":
@@ -202,11 +201,11 @@ def _answer(execution: Execution, operation: Operation[Any, Any], record: Operat
             failure = ReviewRejected(
                 review.review_id, review.reviewer or "", review.comment or "", bool(review.ask_revision)
             )
-            raise execution.remembered(failure, outcome.sequence)
+            raise execution.failures.told(failure, outcome.sequence)
     kind = "withdrawn" if record.withdrawn else record.reason or "refused"
     said = "withdrawn before it was sent" if record.withdrawn else outcome.value["sentence"]
     failed = OperationFailed(record.operation_id, f"{operation.name}: {said}", kind=kind)
-    raise execution.remembered(failed, outcome.sequence)
+    raise execution.failures.told(failed, outcome.sequence)
 
 
 def _review_failure(execution: Execution, outcome: Outcome) -> ReviewExpired | ReviewRejected:

@@ -10,13 +10,13 @@ from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, s
 from counterfoil.engine.execution import Demand, Execution
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, EndStep
-from counterfoil.engine.transact import in_one_transaction
 from counterfoil.model import ids
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
 from counterfoil.rules.budget import pause_before
 from counterfoil.rules.replay import Outcome
+from counterfoil.store.user_transaction import in_one_transaction
 
 FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 300 * 1_000_000
 
@@ -39,7 +39,7 @@ async def step(
 
             outcome = await tried(execution, position, spec, digest, once)
         if outcome.failure is not None:
-            raise execution.raised(outcome.failure, outcome.sequence)
+            raise execution.failures.recorded(outcome.failure, outcome.sequence)
         return loaded(signature.result, outcome.value["out"], where=f"the result of {spec.name}")
 
 
@@ -57,7 +57,7 @@ async def transact(execution: Execution, connect: Callable[[], Any], body: Calla
 
             outcome = await tried(execution, position, spec, None, once)
         if outcome.failure is not None:
-            raise execution.raised(outcome.failure, outcome.sequence)
+            raise execution.failures.recorded(outcome.failure, outcome.sequence)
         return outcome.value["out"]
 
 

@@ -1,7 +1,7 @@
 """Waiting calls of a run: signals, sleep, timeouts, children, branches, and plain records."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -81,7 +81,7 @@ async def wait_for(execution: Execution, signal: str, type_: Any, within: timede
                 await execution.wait(Wait("signal", signal, opened.at, until, until, f"waits for the signal {signal}"))
             outcome = execution.journal.ended[position]
         if "out" not in outcome.value:
-            raise execution.remembered(TimedOut(f"The signal {signal}"), outcome.sequence)
+            raise execution.failures.told(TimedOut(f"The signal {signal}"), outcome.sequence)
         return loaded(adapter, parsed(outcome.value["out"]), where=f"the signal {signal}")
 
 
@@ -96,7 +96,7 @@ async def _receive(execution: Execution, position: str, signal: str, name: str) 
 
 
 @asynccontextmanager
-async def timeout(execution: Execution, duration: timedelta) -> AsyncIterator[None]:
+async def timeout(execution: Execution, duration: timedelta) -> AsyncGenerator[None]:
     length = microseconds(duration)
     with execution.call("timeout", str(length)) as position:
         opened = await _opened(execution, position, "timeout", {"in": str(length), "within_us": length})
@@ -196,9 +196,9 @@ def _child_result(execution: Execution, workflow: Workflow[Any, Any], value: dic
         return loaded(
             signature_of(workflow.function, skip=1).result, parsed(value["out"]), where=f"the result of {workflow.name}"
         )
-    failure = parsed(value["failure"])
+    failure: dict[str, Any] | None = parsed(value["failure"])
     if failure is not None and "code" in failure:
-        raise execution.remembered(failure_from(failure), sequence)
+        raise execution.failures.told(failure_from(failure), sequence)
     raise RunFailed(value["child"], value["state"], (failure or {}).get("message", "no result"))
 
 

@@ -52,6 +52,14 @@ class Chance:
         return f"{self._random.getrandbits(bits):0{bits // 4}x}"
 
 
+Random = random.Random
+
+
+def seeded(seed: str) -> Random:
+    """Chance that is the same for the same seed: what a run draws is the same at every replay."""
+    return random.Random(seed)
+
+
 def host_name() -> str:
     return socket.gethostname()
 

@@ -1,6 +1,5 @@
 """The `run` that a workflow is given, implemented by replay. Each call is a function over the execution."""
 
-import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from counterfoil.engine import call_decide, call_perform, call_step, call_wait
+from counterfoil.engine.clock import Random, seeded
 from counterfoil.engine.execution import Execution
 from counterfoil.model.artifact import Artifact
 
@@ -25,10 +25,10 @@ class EmbeddedRun:
         """The time of the newest outcome this branch was given."""
         return datetime.fromtimestamp(self._execution.branch.last_at / 1_000_000, UTC)
 
-    def _drawn(self) -> random.Random:
+    def _drawn(self) -> Random:
         branch = self._execution.branch
         branch.drawn += 1
-        return random.Random(f"{self.id}/{branch.prefix}{branch.number}/{branch.drawn}")
+        return seeded(f"{self.id}/{branch.prefix}{branch.number}/{branch.drawn}")
 
     def uuid(self) -> UUID:
         return UUID(int=self._drawn().getrandbits(128), version=4)

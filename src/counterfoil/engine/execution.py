@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, pending_call
 from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.failures import Failures
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.suspension import Suspended
+from counterfoil.engine.turns import Turns
 from counterfoil.engine.waits import Fire
-from counterfoil.model.errors import Refused, StepFailed, TimedOut, failure_from
+from counterfoil.model.errors import Refused, TimedOut
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import budget_left
@@ -48,16 +50,14 @@ class Execution:
         self.demands: dict[str, Demand] = {}
         self.closed = False
         self.activity = asyncio.Event()
+        self.turns = Turns(self.journal, self.branches, self.activity.set)
         self.drivers: dict[str, asyncio.Task[None]] = {}
-        self.failures: list[tuple[StepFailed, int]] = []
+        self.failures = Failures()
         self.parts: list[asyncio.Task[Any]] = []
         self.broken: BaseException | None = None
         self._owned: set[asyncio.Task[Any]] = set()
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulsed: set[Branch] = set()
-        self._turns: dict[int, tuple[asyncio.Future[None], Branch]] = {}
-        self._given: set[int] = set()
-        self._next = 0
         self.catch_up()
 
     # ------------------------------------------------------------------ the journal
@@ -111,64 +111,14 @@ class Execution:
             return None
         fired = self._fired_before(outcome.sequence)
         if fired is not None:
-            self._given.add(outcome.sequence)  # nobody will ask for it: its caller was told that time was over
-            await self.turn(fired[0].sequence, fired[0].at)
+            self.turns.pass_over(outcome.sequence)  # its caller was told that time was over
+            outcome = fired[0]
+        await self.turns.take(self.branch, outcome.sequence, outcome.at)
+        if self.closed:
+            raise Suspended
+        if fired is not None:
             raise fired[1]
-        await self.turn(outcome.sequence, outcome.at)
         return outcome
-
-    def raised(self, failure: dict[str, Any], sequence: int) -> StepFailed:
-        """The failure as the workflow is told; remembered, so that an unanswered one can be forgotten by a retry."""
-        error = failure_from(failure)
-        return self.remembered(error, sequence)
-
-    def remembered(self, error: StepFailed, sequence: int) -> StepFailed:
-        self.failures.append((error, sequence))
-        return error
-
-    async def turn(self, sequence: int, at: int) -> None:
-        """Wait until every earlier outcome was given to its branch: replay releases in journal order."""
-        branch = self.branch
-        self._given.add(sequence)
-        if len(self.branches) > 1 and not self._is_next(sequence):
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._turns[sequence] = (future, branch)
-            branch.waiting = Wait("timer", branch.pending or "", at, None, None, "waits for its turn in the replay")
-            self.activity.set()
-            try:
-                await future
-            finally:
-                branch.waiting = None
-                self._turns.pop(sequence, None)
-            if self.closed:
-                raise Suspended
-        branch.last_at = max(branch.last_at, at)
-        asyncio.get_running_loop().call_soon(self._release)
-
-    def _is_next(self, sequence: int) -> bool:
-        order = self.journal.order
-        while self._next < len(order) and order[self._next] in self._given and order[self._next] not in self._turns:
-            if order[self._next] >= sequence:
-                break
-            self._next += 1
-        return self._next >= len(order) or order[self._next] >= sequence
-
-    def _release(self) -> None:
-        for sequence in sorted(self._turns):
-            if self._is_next(sequence) and self._give(sequence):
-                return
-
-    def release_lowest(self) -> bool:
-        """Nothing else moves: an outcome in between belongs to a call that this code no longer waits for."""
-        return any(self._give(sequence) for sequence in sorted(self._turns))
-
-    def _give(self, sequence: int) -> bool:
-        future, branch = self._turns[sequence]
-        if future.done():
-            return False
-        branch.waiting = None  # from now on, not only from when its task runs: nobody may think that all stand still
-        future.set_result(None)
-        return True
 
     # ------------------------------------------------------------------ work that no user scope can cancel
 
@@ -236,7 +186,7 @@ class Execution:
                 self.noted(entry, {"until": scope.until})
         fired = self._fired_before(None)
         if fired is not None:
-            await self.turn(fired[0].sequence, fired[0].at)
+            await self.turns.take(branch, fired[0].sequence, fired[0].at)
             raise fired[1]
 
     def _fired_before(self, sequence: int | None) -> tuple[Outcome, TimedOut] | None:
@@ -245,15 +195,19 @@ class Execution:
             outcome = self.journal.ended.get(scope.position)
             if outcome is not None and (sequence is None or outcome.sequence < sequence):
                 error = TimedOut(f"The work under the timeout at {scope.position}")
-                self.failures.append((error, outcome.sequence))
-                return outcome, error
+                return outcome, self.failures.told(error, outcome.sequence)
         return None
 
     # ------------------------------------------------------------------ standing still
 
+    @property
+    def busy(self) -> bool:
+        """A step, an attempt or a commit is live."""
+        return bool(self._owned)
+
     def idle(self) -> bool:
         """Every open branch waits, and no step or attempt is live."""
-        return bool(self.branches) and not self._owned and all(branch.waiting is not None for branch in self.branches)
+        return bool(self.branches) and not self.busy and all(branch.waiting is not None for branch in self.branches)
 
     def waits(self) -> list[Wait]:
         return [branch.waiting for branch in self.branches if branch.waiting is not None]
@@ -278,8 +232,7 @@ class Execution:
         """Every later call raises Suspended and writes nothing; what waits is told so now."""
         self.closed = True
         self.pulse()
-        for sequence in list(self._turns):
-            self._give(sequence)
+        self.turns.release_all()
 
     def open_branch(self, branch: Branch, body: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a body in a branch of its own."""

@@ -12,11 +12,10 @@ from counterfoil.engine.definitions import Registry
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Writer
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.model.run import RunRecord
+from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import Head, OutsideMarker
 from counterfoil.store.port import Database, Reader
-
 
 CLOCK_MARGIN_US = 60 * 1_000_000
 

@@ -22,19 +22,6 @@ A = ParamSpec("A")
 Body = Coroutine[Any, Any, T]
 
 
-class AgentRun(Protocol):
-    """What an agent's `run` gives back: only the output is needed."""
-
-    @property
-    def output(self) -> Any: ...
-
-
-class Agent(Protocol[T]):
-    """Pydantic AI's Agent, or any object with its `run`."""
-
-    async def run(self, user_prompt: Any, /) -> Any: ...
-
-
 class Run(Protocol):
     """The port of a run. Each call is recorded at its position; `now`, `uuid` and `random` write nothing."""
 

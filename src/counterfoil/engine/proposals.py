@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from counterfoil.engine.leases import touched
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
@@ -259,8 +259,9 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
 
 def scope_of(operation: OperationRecord, credential: str) -> dict[str, Any]:
     """What one approval authorises: this operation, at this receiver, with this credential, once (design section 1)."""
-    payload = parsed(operation.payload)
-    amount = payload.get("amount") if isinstance(payload, dict) else None
+    payload: Any = parsed(operation.payload)
+    fields = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+    amount = fields.get("amount")
     return {
         "operation": operation.name,
         "operation_id": operation.operation_id,

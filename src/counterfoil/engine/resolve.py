@@ -17,7 +17,6 @@ from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RUN_SENTENCES, ParkReason, RunRecord, RunState
 from counterfoil.rules.authority import acts_alone, may_decide
 from counterfoil.rules.gather import gather
-
 from counterfoil.rules.recovery_facts import Attempt, Key
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction

@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from counterfoil.engine.branches import Wait, current_branch
-from counterfoil.engine.clock import breathe
 from counterfoil.engine.call_perform import start_driver
+from counterfoil.engine.clock import breathe
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
@@ -71,12 +71,12 @@ class Runner:
                 raise execution.broken
             if execution.closed:
                 return
-            if body.done() and not execution.drivers and not execution._owned:
+            if body.done() and not execution.drivers and not execution.busy:
                 if await self._ended(body):
                     return
             elif execution.idle() and await self._stands_still(body):
                 return
-            elif self._draining and not execution._owned:
+            elif self._draining and not execution.busy:
                 await execution.write(HandOver(self.run.run_id, self.run.fence, self.opened.deadlines))
                 execution.close()
                 return
@@ -117,7 +117,7 @@ class Runner:
             await breathe()
         if not execution.idle():
             return False
-        if execution.release_lowest():
+        if execution.turns.release_lowest():
             return False
         due = execution.next_due()
         now = self.opened.clock.now_us()
@@ -176,7 +176,7 @@ class Runner:
         if isinstance(error, Diverged):
             await self._diverged(error, owner)
         elif isinstance(error, StepFailed) and not self.run.cancel_asked:
-            sequence = next((s for e, s in reversed(execution.failures) if e is error), None)
+            sequence = execution.failures.sequence_of(error)
             demand = Demand(ParkReason(error.park_reason), error.message, owner)
             if not await self._park(demand, void=sequence, failure=error.facts()):
                 execution.catch_up()

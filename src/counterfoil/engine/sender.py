@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.engine.attempts import EndAttempt, MarkInFlight
 from counterfoil.engine.clock import boot_id, host_name
@@ -189,14 +189,13 @@ async def _before_any_byte(execution: Execution, record: OperationRecord, proble
 def _receipt(adapter: Any, result: Any, exchange: Exchange) -> dict[str, Any]:
     """The typed receipt; where the function failed after an applied answer, what the answer itself shows."""
     try:
-        plain = dumped(adapter, result, where="the receipt")
-        if isinstance(plain, dict) and plain.get("reference"):
+        plain: dict[str, Any] = dumped(adapter, result, where="the receipt")
+        if plain.get("reference"):
             return plain
-    except CounterfoilError:
+    except (CounterfoilError, AttributeError):
         pass
     try:
-        body = exchange.json()
-        found = body.get("id") if isinstance(body, dict) else None
-    except ValueError:
+        found = cast("dict[str, Any]", exchange.json()).get("id")
+    except (ValueError, AttributeError):
         found = None
     return {"reference": str(found) if found else f"unnamed {exchange.request_digest or ''}".strip()}

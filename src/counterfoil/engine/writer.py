@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from counterfoil.engine.verb import RunVerb
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.store.port import Database, Mark, Outcome, Verb
 
@@ -38,20 +39,20 @@ class Writer:
         self._marker = marker
         self._flushed = flushed
         self._committed = committed
-        self._queue: deque["_Waiting"] = deque()
+        self._queue: deque[_Waiting] = deque()
         self._condition = threading.Condition()
         self._closing = False
         self._broken: CounterfoilError | None = None
         self._thread = threading.Thread(target=self._work, name="counterfoil-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, verb: Verb) -> Any:
+    async def submit(self, verb: RunVerb) -> Any:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._enqueue(_Waiting(verb, future, loop))
         return await future
 
-    def ask(self, verb: Verb) -> Any:
+    def ask(self, verb: RunVerb) -> Any:
         """For threads that are not the event loop's: the edge of a synchronous program."""
         future: Future[Any] = Future()
         self._enqueue(_Waiting(verb, future, None))
@@ -105,14 +106,14 @@ class Writer:
                 for waiting in batch:
                     self._commit([waiting])
                 return
-            outcomes = [Outcome(None, problem)]
+            outcomes = [Outcome(None, cast("CounterfoilError", problem))]  # a defect is told to whoever asked
         self._committed({waiting.verb.run_id for waiting in batch})
         _deliver(batch, outcomes)
 
-    def _apply(self, verbs: Sequence[Verb]) -> list[Outcome]:
+    def _apply(self, verbs: Sequence[RunVerb]) -> list[Outcome]:
         if self._broken is not None and any(verb.sends for verb in verbs):
             self._repair()
-        outcomes = self._database.apply(verbs)
+        outcomes = self._database.apply(cast("Sequence[Verb]", verbs))
         if any(verb.sends and outcome.error is None for verb, outcome in zip(verbs, outcomes, strict=True)):
             # Committed, and not yet known outside. Nobody may send before the marker holds it, so its failure is
             # told to the senders of this batch: their attempts are in doubt on paper, and nothing has left.
@@ -138,7 +139,7 @@ class Writer:
 
 @dataclass(slots=True)
 class _Waiting:
-    verb: Verb
+    verb: RunVerb
     future: "Future[Any] | asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop | None
 

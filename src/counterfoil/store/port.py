@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from counterfoil.model.conversation import SignalRecord
-from counterfoil.model.errors import Refused
+from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import (
     IncidentRecord,
     InstallationRecord,
