@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from counterfoil.model.errors import CounterfoilError
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
@@ -105,16 +104,9 @@ def one(database: Database, verb: Verb) -> Outcome:
     return outcome
 
 
-def refusal(outcome: Outcome) -> CounterfoilError | None:
-    """Why a verb was refused, or None."""
-    assert outcome.error is None or isinstance(outcome.error, CounterfoilError), "apply gives back refusals only"
-    return outcome.error
-
-
 def code_of(outcome: Outcome) -> str | None:
     """The code of a verb's refusal, or None."""
-    refused = refusal(outcome)
-    return refused.code if refused else None
+    return outcome.error.code if outcome.error else None
 
 
 def submit(name: str) -> Act:

@@ -19,7 +19,6 @@ from counterfoil.testing.conformance.bench import (
     one,
     putting,
     raises,
-    refusal,
     step,
 )
 from counterfoil.testing.conformance.samples import INSTALLATION, operation_of, run_named
@@ -70,7 +69,7 @@ def only_refused_is_no_commit(bench: Bench) -> None:
     hits: list[list[str]] = []
     database = bench.installed(Hooks(before_commit=hits.append))
     hits.clear()
-    refused = refusal(one(database, Act((Read.key(RunRecord, "run_x"),), lambda tx: tx.must(RunRecord, "run_x"))))
+    refused = one(database, Act((Read.key(RunRecord, "run_x"),), lambda tx: tx.must(RunRecord, "run_x"))).error
     assert refused is not None
     assert (refused.code, refused.details) == ("not_found", {"what": "run", "id": "run_x"})
     assert hits == []
