@@ -16,6 +16,7 @@ from counterfoil.store.tables import ALL, KEY_SEPARATOR, joined
 def connection() -> apsw.Connection:
     connection = apsw.Connection(":memory:")
     connection.execute(schema())
+    connection.execute(sql("user_receipts_table"))  # in a user's own database, for `run.transact`
     return connection
 
 
