@@ -265,6 +265,19 @@ def test_plain_words_say_everything_that_is_known() -> None:
         assert part in told, part
 
 
+def test_plain_words_keep_what_is_unknown_apart_from_what_is_denied() -> None:
+    told = " ".join(plain_sentences(contract(lookup=Lookup(find), precondition="expected_version")))
+    assert "only on the version it was written for" in told
+    assert "unknown consistency" in told
+    assert "ours only if its content equals" in told
+    assert "after at most an unknown time" in told
+    assert "Not found proves nothing" in told
+    assert "A retry is a second effect" not in told
+    assert "receiver takes no key" not in told
+    found = " ".join(plain_sentences(contract(lookup=Lookup(find, finds_by="operation_id"))))
+    assert "found by our operation id is ours" in found
+
+
 def test_one_rule_and_no_scope_have_their_own_words() -> None:
     told = " ".join(plain_sentences(contract(classifier=[APPLIED], **keyed(scope=set()))))
     assert "1 rule says" in told

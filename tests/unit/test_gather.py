@@ -259,6 +259,9 @@ def test_a_precondition_counts_as_an_open_key(precondition: Any) -> None:
 def test_a_key_number_that_no_open_try_has_used_protects_against_none() -> None:
     raised = replace(FLIGHT, key_number=1)
     assert facts_of(in_doubt(operation=raised), "key") == ("closed",)
+    too_many = answered(2, 429, "not_applied", key_number=1)
+    assert facts_of(in_doubt(operation=raised, attempts=(attempt(1), too_many)), "key") == ("closed",)
+    assert facts_of(in_doubt(operation=raised, attempts=(attempt(1), attempt(2, key_number=1))), "key") == ("open",)
     refused = answered(1, 402, "refused")
     assert facts_of(in_doubt(operation=raised, attempts=(refused,)), "key") == ("open",)
 
@@ -618,6 +621,9 @@ def test_after_a_restore_absence_counts_from_its_end_and_senders_are_attested_go
         whole = in_doubt(contract=NO_KEY, attempts=attempts, operation=UNKNOWN, restore=FINISHED, now=end)
         assert letter(replace(whole, lookups=(lookup("absent", at=end - 1),))) == "U"
         assert letter(replace(whole, lookups=(lookup("absent", at=end),))) == "S"
+    running = attempt(sender_gone_at=None, at=START + HOUR - 10 * SECOND)
+    whole = in_doubt(attempts=(running,), restore=FINISHED)
+    assert (letter(whole), facts_of(whole, "sender")) == ("F", ("not_proven",))
     later = attempt(sender_gone_at=None, at=START + HOUR + 1)
     assert facts_of(in_doubt(attempts=(later,), restore=FINISHED, now=START + 3 * HOUR), "sender") == ("not_proven",)
 

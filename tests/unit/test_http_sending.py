@@ -479,6 +479,13 @@ def test_an_exception_after_the_answer_does_not_change_what_it_said() -> None:
     assert sending.exchange.status == 200
 
 
+def test_an_answer_can_be_told_with_nobody_listening() -> None:
+    with Sending(enter=lambda: None, contract=PLAIN) as s:
+        s.reply(200)
+    assert s.exchange is not None
+    assert (s.key, s.exchange.body) == (None, b"")
+
+
 def test_what_ends_the_process_passes_through() -> None:
     sending, _ = sdk()
     with pytest.raises(KeyboardInterrupt), sending:

@@ -3,9 +3,8 @@
 from counterfoil.model.contract import Contract
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.receipt import LookupRecord
-from counterfoil.rules.evidence import sent_fact
 from counterfoil.rules.key_window import microseconds
-from counterfoil.rules.recovery_facts import Lookup, Sent
+from counterfoil.rules.recovery_facts import Lookup
 from counterfoil.rules.situation import Situation, is_closed
 
 _FINDS = (Lookup.SEVERAL, Lookup.MISMATCH, Lookup.MATCH)  # the worst first
@@ -24,7 +23,7 @@ def lookup_fact(situation: Situation) -> Lookup:
     if situation.live:
         return Lookup.TOO_EARLY  # a begun attempt voids what absence said
     newest = _newest(situation, since)
-    if newest is None or sent_fact(situation) is Sent.NO:
+    if newest is None or not situation.maybe_sent:
         return Lookup.DUE
     if newest.result == "unreachable":
         return Lookup.DUE if situation.now >= ask_again_at(situation) else Lookup.UNREACHABLE

@@ -29,28 +29,13 @@ def attempt_fact(situation: Situation) -> Attempt:
 
 
 def sent_fact(situation: Situation) -> Sent:
-    """No only where every attempt never left, or was answered before execution. Maybe is the default.
-
-    Once the operation is unknown, or a person has spoken about the doubt, it stays maybe.
-    """
-    operation = situation.operation
-    if operation.status in (OperationStatus.UNKNOWN, OperationStatus.SUCCEEDED) or operation.resolution is not None:
-        return Sent.MAYBE
-    # After a restore our memory of "never sent" may be older than a send that it has lost.
-    if situation.lost_attempts and operation.status is not OperationStatus.FAILED:
-        return Sent.MAYBE
-    if not situation.attempts:
-        return Sent.MAYBE if operation.sent else Sent.NO
-    without_trace = all(
-        is_closed(attempt) and (not attempt.sent or attempt.answer_class == Meaning.NOT_APPLIED)
-        for attempt in situation.attempts
-    )
-    return Sent.NO if without_trace else Sent.MAYBE
+    """No only where it is proven. Maybe is the default."""
+    return Sent.MAYBE if situation.maybe_sent else Sent.NO
 
 
 def sender_fact(situation: Situation) -> Sender:
     """Gone only when proven for every attempt that is not closed. A passed deadline or a lost lease proves nothing."""
-    if situation.live or sent_fact(situation) is Sent.NO:
+    if situation.live or not situation.maybe_sent:
         return Sender.NOT_PROVEN  # still there, or nobody to be gone
     if situation.restore_open or not (situation.attempts or situation.lost_attempts):
         return Sender.NOT_PROVEN  # whoever sent in the stretch we have lost may still be at it
@@ -121,7 +106,7 @@ def evidence_fact(situation: Situation, *, absence_closes: bool) -> Evidence:
     ) or any(_answered(attempt, Meaning.APPLIED, since) for attempt in situation.attempts)
     if accepted or _stands(situation):
         return Evidence.ACCEPTED
-    if sent_fact(situation) is Sent.NO:
+    if not situation.maybe_sent:
         return Evidence.NONE
     # An answer weighed by a closing says nothing new; over an open operation every refusal of an attempt stays.
     after = since if situation.operation.status.closed else 0

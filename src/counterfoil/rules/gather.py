@@ -16,7 +16,6 @@ from counterfoil.rules.recovery_facts import (
     Lookup,
     Resolution,
     Sender,
-    Sent,
     Status,
     Stop,
 )
@@ -103,7 +102,7 @@ def authority_fact(situation: Situation) -> Authority:
         return Authority.MISSING
     if review.state is ReviewState.REJECTED:
         # Asked for a revision before anything left, the operation waits for its next version.
-        waits = review.ask_revision and sent_fact(situation) is Sent.NO
+        waits = review.ask_revision and not situation.maybe_sent
         return Authority.PENDING if waits else Authority.REJECTED
     if review.state is ReviewState.EXPIRED or review.expires_at <= situation.now:
         return Authority.EXPIRED

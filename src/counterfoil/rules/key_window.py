@@ -153,9 +153,10 @@ def _closed(situation: Situation, attempts: list[AttemptRecord], key: Idempotenc
             return True
     if key.lock_timeout is not None and _lock_may_let_go(situation, attempts, key.lock_timeout):
         return True
-    # A key number that no open try has used protects against none of them. Only a person orders that.
+    # A key number that no open try has used protects against none of them. Only a person orders that, for one attempt.
+    used = any(not is_closed(attempt) for attempt in attempts)
     left_open = any(not is_closed(attempt) for attempt in situation.attempts)
-    return left_open and not attempts and resolution is not Resolution.AGAIN_NEW
+    return left_open and not used and resolution is not Resolution.AGAIN_NEW
 
 
 def _lock_may_let_go(situation: Situation, attempts: list[AttemptRecord], lock: timedelta) -> bool:
@@ -194,7 +195,7 @@ def _late(contract: Contract, window: int) -> int:
 def _window_start(situation: Situation, key: IdempotencyKey) -> int | None:
     """The earliest instant from which the receiver may count the window of the newest key."""
     attempts = under_newest_key(situation)
-    if situation.lost_attempts or (situation.operation.sent and not situation.attempts):
+    if situation.lost_attempts or (situation.maybe_sent and not situation.attempts):
         return situation.operation.prepared_at  # an attempt we do not know may be as old as the operation
     starts = [attempt.started_at for attempt in attempts]
     if key.clock in ("first_accepted", "completion", "close"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 
@@ -73,6 +73,25 @@ class Situation:
             self.restore_open
             or self.operation.incarnation < self.restore.incarnation
             or (restored_at is not None and self.operation.prepared_at <= restored_at)
+        )
+
+    @property
+    def maybe_sent(self) -> bool:
+        """False only where every attempt never left, or was answered before execution.
+
+        Once the operation is unknown, or a person has spoken about the doubt, it stays maybe.
+        """
+        operation = self.operation
+        if operation.status in (OperationStatus.UNKNOWN, OperationStatus.SUCCEEDED) or operation.resolution is not None:
+            return True
+        # After a restore our memory of "never sent" may be older than a send that it has lost.
+        if self.lost_attempts and operation.status is not OperationStatus.FAILED:
+            return True
+        if not self.attempts:
+            return bool(operation.sent)
+        return not all(
+            is_closed(attempt) and (not attempt.sent or attempt.answer_class == Meaning.NOT_APPLIED)
+            for attempt in self.attempts
         )
 
     @property
