@@ -1,0 +1,40 @@
+"""`counterfoil restore`."""
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from counterfoil.cli import pages
+from counterfoil.cli.command import group
+from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.operations import Person, SecretFile
+from counterfoil.cli.prompts import asked, secret_of
+from counterfoil.cli.writes import Reason
+
+restore = group(
+    "restore", "After a restore, or in a copy opened elsewhere: nothing is sent until a person finishes it."
+)
+
+
+@restore.command("status", data="RESTORE", shows=pages.record)
+def status(invocation: Invocation) -> Any:
+    """Whether this database was recognised as restored, moved or copied."""
+    return invocation.app().restore.status()
+
+
+@restore.command("finish", data="RESTORE", shows=pages.record)
+def finish(
+    invocation: Invocation,
+    as_: Annotated[str, typer.Option("--as", metavar="restored|moved|clone", help="What this database is.")],
+    by: Person = None,
+    reason: Reason = None,
+    secret_file: SecretFile = None,
+) -> Any:
+    """Attest that every sender from before is gone; sending is possible again."""
+    app = invocation.app()
+    app.open()  # a database that is not there is refused before anybody is asked
+    why = asked(invocation, reason, "--reason", "How do you know")
+    person = asked(invocation, by, "--by", "Who are you")
+    secret = secret_of(invocation, person, secret_file)
+    return asyncio.run(app.restore.finish(as_=as_, by=person, secret=secret, reason=why))

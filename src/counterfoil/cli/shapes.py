@@ -1,0 +1,88 @@
+"""The shapes of answers, by name. `{a, b:[C]}`: an object with `a` and a list of C; a test holds real answers against them."""
+
+SHAPES: dict[str, str] = {
+    "NEXT": "{code, sentence, who:{kind: scheduler|reviewer|operator|none, name}, command, deadline_at}",
+    "ATTEMPT": (
+        "{attempt_id, n, worker_id, fence, started_at, deadline_at, sent: no|maybe, "
+        "reached: nothing|connected|request|headers|body, answer:{status, class}, late}"
+    ),
+    "RECEIPT": (
+        "{receipt_id, how: reply|lookup|webhook|statement|person, reference, proves: first_result|current_state|existence, "
+        "body_digest, received_at}"
+    ),
+    "APPROVAL": (
+        "{review_id, state: open|approved|rejected|expired|superseded, reviewer, role, proposal_version, digest, scope, "
+        "decided_at, expires_at, used_by}"
+    ),
+    "REVIEW": "APPROVAL and {number, run_id, operation_id, operation, kind, payload, sources, deadline_at, next_action:NEXT}",
+    "OPERATION": (
+        "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "
+        "occurrence, key_number, proposal_version, payload_digest, idempotency_key, "
+        "status: prepared|in_flight|succeeded|failed|unknown, reason, reused, case:{letter, sentence}, "
+        "contract:{digest, kind, window_ends_at, lookup}, attempts:[ATTEMPT], receipts:[RECEIPT], approval:APPROVAL, owner, "
+        "next_action:NEXT}"
+    ),
+    "RUN": (
+        "{run_id, number, workflow, workflow_version, generation, request_id, input_digest, "
+        "state: pending|running|waiting|parked|completed|failed|cancelled, reason, sentence, established:[ESTABLISHED], "
+        "pending:[PENDING], uncertain:[operation_id], next_action:NEXT, changed_since_approval:[{what, approved, now}], "
+        "budgets:[{kind, limit, used, reserved, owner}], records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
+        "execution_state:{head, entries:[{sequence, kind, position, digest, at}]}, operations:[OPERATION], receipts:[RECEIPT], "
+        "approvals:[APPROVAL]}}"
+    ),
+    "ESTABLISHED": "{what, at, evidence}",
+    "PENDING": "{kind: decision|attempt|timer|review|signal|child, id, since_at, deadline_at}",
+    "MESSAGE": "{sequence, role, text, at}",
+    "DOCUMENT": "{name, version, digest, body, at}",
+    "PERSON": "{name, roles, stand_in_for, revoked_at, added_at}",
+    "INCIDENT": (
+        "{incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by, reason, "
+        "next_action:NEXT}"
+    ),
+    "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
+    "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
+    "STORY": (
+        "{name, engine, receiver_kind, crash:{boundary, pid, exit_signal}, recovery:{pid, case, how: repeat|lookup|none}, run:RUN, "
+        "operation:OPERATION, resubmitted:{run_id, admitted}, receiver:{records, record_ids, requests, records_file}, "
+        "model:{requests, decisions, lost, next_answer_digest}, outcome: succeeded|unresolved}"
+    ),
+}
+
+EXITS: dict[int, str] = {
+    0: "nothing wrong",
+    1: "the check found something, or the run that was waited for failed",
+    2: "usage",
+    3: "refused by a rule or a stale version",
+    4: "unknown id",
+    5: "ended waiting for a person",
+    6: "a needed server or tool is missing",
+    70: "our defect",
+    130: "interrupted from the terminal",
+}
+
+RESOLVE, RAISE, RESUME = "operations resolve", "runs resume --raise", "runs resume"
+
+PARKED: dict[str, str] = {
+    "outcome_unknown": RESOLVE,
+    "receiver_mismatch": RESOLVE,
+    "possible_repeat": RESOLVE,
+    "business_key_conflict": RESOLVE,
+    "inconsistent": RESOLVE,
+    "order_overtaken": RESOLVE,
+    "interrupted_tool": RESOLVE,
+    "budget_attempts": RAISE,
+    "budget_elapsed": RAISE,
+    "budget_spend": RAISE,
+    "review_expired": RESUME,
+    "expired": RESUME,
+    "poisoned": RESUME,
+    "no_progress": RESUME,
+    "review_rejected": "runs resume or runs cancel",
+    "step_failed": "runs retry",
+    "duplicate_found": "incidents close",
+    "restored": "restore finish",
+    "writes_suspended": "writes resume",
+    "clock_jump": "doctor",
+    "no_worker": "worker",
+    "code_changed": "runs cancel, or a worker with the old version",
+}

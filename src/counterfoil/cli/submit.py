@@ -1,0 +1,104 @@
+"""`counterfoil submit`."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from counterfoil.cli.command import Answer, Group
+from counterfoil.cli.documents import read_json
+from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.tables import next_action, sentence
+from counterfoil.model.errors import Refused
+
+if TYPE_CHECKING:
+    from counterfoil.app import App
+    from counterfoil.engine.definitions import Workflow
+
+POLL_US = 20_000  # how often another process's commits are looked for
+FAILED, WAITS = 1, 5
+LONGEST_ID = 500
+
+
+def submitted(console: Console, data: Any) -> None:
+    """Which run it is, and where it stands."""
+    earlier = " (this request id was known; nothing new was stored)" if data["admitted"] == "existing" else ""
+    sentence(console, f"run-{data['number']} {data['run_id']} {data['state']}{earlier}")
+    sentence(console, data["sentence"])
+    next_action(console, data["next_action"])
+
+
+def add_to(root: Group) -> None:
+    """Register the command."""
+
+    @root.command(
+        "submit",
+        data="{run_id, admitted: new|existing, state, number, reason, sentence, result, next_action:NEXT}",
+        shows=submitted,
+        also=(FAILED, WAITS),
+    )
+    def submit(
+        invocation: Invocation,
+        workflow: Annotated[
+            str, typer.Argument(metavar="WORKFLOW", help="A name in the application, or MODULE:WORKFLOW.")
+        ],
+        file: Annotated[str, typer.Option("--input", metavar="FILE", help="JSON; - reads standard input.")],
+        request_id: Annotated[
+            str, typer.Option("--request-id", metavar="ID", help="The same id finds the same run, for ever.")
+        ],
+        wait: Annotated[
+            float | None,
+            typer.Option("--wait", metavar="S", min=0, max=1e9, help="Wait for the end, at most so many seconds."),
+        ] = None,
+    ) -> Any:
+        """Submit a run. With --wait: exit 5 when it waits for a person, 1 when it failed, 0 when it goes on without us."""
+        if not request_id.strip() or len(request_id) > LONGEST_ID:
+            raise Refused("usage", problem=f"--request-id has 1 to {LONGEST_ID} characters")
+        app, definition = workflow_named(invocation, workflow)
+        plain = read_json(file, what="the input")
+        return asyncio.run(_submit(app, definition, plain, request_id, wait))
+
+
+def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[Any, Any]]":
+    """Found late, since it imports the engine."""
+    from counterfoil.cli.targets import workflow_of
+
+    return workflow_of(invocation, text)
+
+
+async def _submit(
+    app: "App", workflow: "Workflow[Any, Any]", plain: Any, request_id: str, wait: float | None
+) -> Answer:
+    from counterfoil.engine.definitions import loaded, signature_of
+
+    name, adapter = signature_of(workflow.function, skip=1).inputs[0]
+    value = loaded(adapter, plain, where=name)
+    stored = await app.submit(workflow, value, request_id=request_id)
+    status = 0 if wait is None else await _wait(app, stored.run_id, wait)
+    run = app.runs.show(stored.run_id)
+    names = ("number", "state", "reason", "sentence", "result", "next_action")
+    data = {"run_id": stored.run_id, "admitted": stored.admitted} | {name: run[name] for name in names}
+    return Answer(data, status)
+
+
+async def _wait(app: "App", run_id: str, seconds: float) -> int:
+    """Until the run ends, waits for a person, or the time is over; whoever drives it is another process."""
+    from counterfoil.app.submitted import waits_for_person
+    from counterfoil.model.run import RunRecord, RunState
+
+    opened = app.open()
+    until = opened.clock.now_us() + int(seconds * 1_000_000)
+    never = asyncio.Event()
+    while True:
+        with opened.read() as reader:
+            run = reader.get(RunRecord, run_id)
+        assert run is not None, "a submitted run is stored"
+        if run.state.ended:
+            return 0 if run.state is RunState.COMPLETED else FAILED
+        now = opened.clock.now_us()
+        if waits_for_person(run, now):
+            return WAITS
+        if now >= until:
+            return 0
+        await opened.clock.wait(never, min(until, now + POLL_US))

@@ -1,0 +1,84 @@
+"""How answers look to a person: short, and safe to print whatever a payload holds."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+STYLES = {
+    "completed": "green", "succeeded": "green", "approved": "green", "ok": "green", "yes": "green", "pass": "green",
+    "running": "cyan", "in_flight": "cyan", "pending": "cyan", "prepared": "cyan", "open": "cyan", "waiting": "cyan",
+    "parked": "yellow", "unknown": "yellow", "warn": "yellow", "if": "yellow", "expired": "yellow",
+    "failed": "red", "cancelled": "red", "rejected": "red", "refuse": "red", "no": "red",
+}  # fmt: skip
+
+
+def plain(value: Any) -> str:
+    """A value as text that cannot steer the terminal: control, direction and half characters are shown as escapes."""
+    text = "-" if value is None else "yes" if value is True else "no" if value is False else str(value)
+    return "".join(each if _harmless(each) else each.encode("unicode_escape").decode() for each in text)
+
+
+def _harmless(character: str) -> bool:
+    return character == "\n" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"}
+
+
+def styled(value: Any) -> Text:
+    """A value, in its colour where it is a state."""
+    text = plain(value)
+    return Text(text, style=STYLES.get(text, ""))
+
+
+def table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str) -> None:
+    """A list; `empty` is the sentence where there is nothing."""
+    if not rows:
+        console.print(Text(empty, style="dim"))
+        return
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for n, column in enumerate(columns):
+        drawn.add_column(column, overflow="fold", no_wrap=n == 0)  # the first is what is typed next
+    for row in rows:
+        drawn.add_row(*(styled(cell) for cell in row))
+    console.print(drawn)
+
+
+def fields(console: Console, named: Mapping[str, Any]) -> None:
+    """Name and value, a line each."""
+    drawn = Table(box=None, show_header=False, pad_edge=False)
+    drawn.add_column(style="dim", no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for name, value in named.items():
+        drawn.add_row(name, styled(value))
+    console.print(drawn)
+
+
+def sentence(console: Console, text: Any) -> None:
+    """One line of prose."""
+    console.print(Text(plain(text)))
+
+
+def heading(console: Console, text: str) -> None:
+    """Above a part."""
+    console.print(Text(f"\n{text}", style="bold"))
+
+
+def next_action(console: Console, action: Mapping[str, Any] | None) -> None:
+    """The next allowed action, its person, and its command on a line of its own: it is there to be copied."""
+    if action is None:
+        return
+    who = action["who"]
+    whom = f" ({who['kind']}{' ' + plain(who['name']) if who['name'] else ''})" if who["kind"] != "none" else ""
+    until = f", until {action['deadline_at']}" if action["deadline_at"] else ""
+    console.print(Text.assemble(("next: ", "bold"), plain(action["sentence"]), (whom + until, "dim")))
+    if action["command"]:
+        console.print(Text(f"  {plain(action['command'])}", style="bold cyan"), soft_wrap=True)
+
+
+def more(console: Console, data: Mapping[str, Any]) -> None:
+    """Where a list goes on."""
+    if data.get("next_cursor") is not None:
+        console.print(Text(f"more: --cursor {data['next_cursor']}", style="dim"))

@@ -1,0 +1,56 @@
+"""The tree of commands."""
+
+from functools import cache
+from typing import Annotated
+
+import typer
+
+from counterfoil.cli import checks, demo, explain, init, looking, sandbox, schema, submit, worker
+from counterfoil.cli.command import Group
+from counterfoil.cli.incidents import incidents
+from counterfoil.cli.operations import operations
+from counterfoil.cli.people import people
+from counterfoil.cli.restore import restore
+from counterfoil.cli.reviews import reviews
+from counterfoil.cli.rules import rules
+from counterfoil.cli.runs import runs
+from counterfoil.cli.signals import signals
+from counterfoil.cli.writes import writes
+
+ABOUT = (
+    """A ledger for every write that an agent makes: each approved action happens once, or stands visibly unresolved."""
+)
+
+
+def version_asked(asked: bool) -> None:
+    """`--version`."""
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"counterfoil {version('counterfoil')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=version_asked, is_eager=True, help="Say the version.")]
+
+
+@cache
+def root() -> typer.Typer:
+    """All commands of this release."""
+    top = Group(typer.Typer(help=ABOUT, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False))
+
+    @top.typer.callback()
+    def everywhere(version: Version = False) -> None:
+        del version
+
+    for each in (init, submit, worker):
+        each.add_to(top)
+    for noun in (runs, operations, reviews, people, signals, incidents, writes, restore):
+        top.typer.add_typer(noun.typer, name=noun.noun)
+    for each in (looking, explain):
+        each.add_to(top)
+    for noun in (looking.workers, rules):
+        top.typer.add_typer(noun.typer, name=noun.noun)
+    for each in (checks, sandbox, demo, schema):
+        each.add_to(top)
+    return top.typer
