@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from counterfoil.app.opening import open_installation
+from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.advance import Advance, OpenReview
@@ -21,7 +21,7 @@ from counterfoil.engine.clock import Chance
 from counterfoil.engine.definitions import Operation, ReceiverDefinition, Registry
 from counterfoil.engine.finish import Park
 from counterfoil.engine.leases import Claim
-from counterfoil.engine.opened import Opened
+from counterfoil.engine.opened import Opened, no_usage
 from counterfoil.engine.proposals import Intent, Prepare, Propose
 from counterfoil.engine.situation import Target, target_of
 from counterfoil.engine.submit import Submit
@@ -108,10 +108,14 @@ def opened(
         NewPerson(name, roles, _hash_of(name))
         for name, roles in (("ana", ("approver", "ops")), ("oscar", ("approver", "ops")), ("eve", ()))
     )
+    around = Surroundings(clock or SetClock(), Chance(7), Boundaries(), Deadlines(), {}, no_usage)
     here = open_installation(
-        registry(contract), tmp_path / "data" / "ledger.db", tmp_path / "state", clock=clock or SetClock(), chance=Chance(7),
-        boundaries=Boundaries(), deadlines=Deadlines(), environ={}, create=True, single_person=single_person, people=people,
-    )  # fmt: skip
+        registry(contract),
+        tmp_path / "data" / "ledger.db",
+        tmp_path / "state",
+        around,
+        Founding(single_person, people=people),
+    )
     try:
         yield here
     finally:

@@ -40,6 +40,7 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def _storage(facts: Facts | None, location: Path) -> dict[str, Any]:
+    nowhere: list[str] = []
     if facts is None:
         names = ("version", "synchronous", "filesystem", "ephemeral", "schema_version", "bytes", "journal_mode")
         return {"backend": "sqlite", "location": str(location), "replicas": 0, "marker_places": []} | dict.fromkeys(
@@ -56,5 +57,5 @@ def _storage(facts: Facts | None, location: Path) -> dict[str, Any]:
         "filesystem": facts.place.filesystem,
         "ephemeral": facts.place.ephemeral,
         "replicas": 0,
-        "marker_places": [] if facts.marker_place is None else [str(facts.state)],
+        "marker_places": nowhere if facts.marker_place is None else [str(facts.state)],
     }
