@@ -121,7 +121,6 @@ def _install(
 ) -> Any:
     from counterfoil import settings
     from counterfoil.app.opening import Founding
-    from counterfoil.app.opening import Founding
     from counterfoil.app.secrets import hashed
     from counterfoil.engine.administration import NewPerson
     from counterfoil.engine.clock import Chance

@@ -12,7 +12,7 @@ workers = group("workers", "Who drives runs.")
 WORKERS = "{items:[{worker_id, host, pid, versions, started_at, seen_at, draining, stopped_at, gone}], next_cursor}"
 
 
-@workers.command("list", data=WORKERS, shows=pages.items)
+@workers.command("list", data=WORKERS, shows=pages.workers)
 def list_workers(invocation: Invocation) -> Any:
     """List worker processes, the newest first. `gone`: its lock is free, so it is dead for certain."""
     from counterfoil.app.views.moments import rfc3339

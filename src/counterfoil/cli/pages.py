@@ -71,12 +71,12 @@ def operations(console: Console, data: Data) -> None:
     """A list of operations."""
     rows = [
         (
-            f"op-{each['number']}", each["operation"], each["receiver"], each["business_key"], each["status"], each["reason"],
+            f"op-{each['number']}", each["operation"], each["business_key"], each["status"], each["reason"],
             len(each["attempts"]), each["receipts"][-1]["reference"] if each["receipts"] else None,
         )
         for each in data["items"]
     ]  # fmt: skip
-    columns = ("operation", "name", "receiver", "business key", "status", "reason", "attempts", "reference")
+    columns = ("op", "operation", "business key", "status", "reason", "tries", "reference")
     table(console, columns, rows, empty="No operation.")
     more(console, data)
 
@@ -186,6 +186,20 @@ def suspensions(console: Console, data: Data) -> None:
     sentence(console, f"{state} {'A restore is unfinished.' if data['restore'] == 'open' else ''}".strip())
     rows = [(s["scope"], s["reason"], s["by"], s["at"], s["lifted_at"], s["lifted_by"]) for s in data["items"]]
     table(console, ("scope", "reason", "by", "at", "lifted", "lifted by"), rows, empty="There never was a suspension.")
+
+
+def workers(console: Console, data: Data) -> None:
+    """A list of worker processes."""
+    rows = [
+        (
+            w["worker_id"],
+            f"{w['host']} {w['pid']}",
+            "gone" if w["gone"] else "draining" if w["draining"] else "alive",
+            w["seen_at"],
+        )
+        for w in data["items"]
+    ]
+    table(console, ("worker", "host, process", "state", "seen"), rows, empty="No worker was ever here.")
 
 
 def record(console: Console, data: Data) -> None:

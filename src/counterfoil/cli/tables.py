@@ -1,5 +1,6 @@
 """How answers look to a person: short, and safe to print whatever a payload holds."""
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,9 +28,18 @@ def _harmless(character: str) -> bool:
     return character == "\n" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"}
 
 
+_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})\.\d{6}Z")
+_WIDEST_WORD = 14  # a column is as wide as its longest word, up to this; longer ones are folded
+
+
+def moment(value: Any) -> str:
+    """A time to the second, as people read it; anything else as `plain`."""
+    return _MOMENT.sub(r"\1 \2Z", plain(value))
+
+
 def styled(value: Any) -> Text:
     """A value, in its colour where it is a state."""
-    text = plain(value)
+    text = moment(value)
     return Text(text, style=STYLES.get(text, ""))
 
 
@@ -39,10 +49,14 @@ def table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]
         console.print(Text(empty, style="dim"))
         return
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    cells = [[styled(cell) for cell in row] for row in rows]
     for n, column in enumerate(columns):
-        drawn.add_column(column, overflow="fold", no_wrap=n == 0)  # the first is what is typed next
-    for row in rows:
-        drawn.add_row(*(styled(cell) for cell in row))
+        words = [word for row in cells for word in row[n].plain.split()]
+        widest = max((len(word) for word in words), default=0)
+        # The first column is what is typed next: it is never folded.
+        drawn.add_column(column, overflow="fold", no_wrap=n == 0, min_width=min(widest, _WIDEST_WORD))
+    for row in cells:
+        drawn.add_row(*row)
     console.print(drawn)
 
 
@@ -68,11 +82,11 @@ def heading(console: Console, text: str) -> None:
 
 def next_action(console: Console, action: Mapping[str, Any] | None) -> None:
     """The next allowed action, its person, and its command on a line of its own: it is there to be copied."""
-    if action is None:
+    if action is None or action["who"]["kind"] == "none":
         return
     who = action["who"]
-    whom = f" ({who['kind']}{' ' + plain(who['name']) if who['name'] else ''})" if who["kind"] != "none" else ""
-    until = f", until {action['deadline_at']}" if action["deadline_at"] else ""
+    whom = f" ({who['kind']}{' ' + plain(who['name']) if who['name'] else ''})"
+    until = f", until {moment(action['deadline_at'])}" if action["deadline_at"] else ""
     console.print(Text.assemble(("next: ", "bold"), plain(action["sentence"]), (whom + until, "dim")))
     if action["command"]:
         console.print(Text(f"  {plain(action['command'])}", style="bold cyan"), soft_wrap=True)
