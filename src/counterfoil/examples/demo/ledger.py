@@ -1,0 +1,61 @@
+"""What the demo reads in the database: where a run stands, which case recovered it, and what the model was asked."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from counterfoil.app import App
+from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import RunRecord
+from counterfoil.testing.loopback.digest import digest_of
+
+_HOW = {"repeat": "repeat", "look_up": "lookup"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Reads only. The database is opened in this process; nothing of a story is written by it."""
+
+    app: App
+
+    def run(self, request_id: str) -> RunRecord | None:
+        """The run of a request, if it was stored."""
+        with self.app.open().read() as reader:
+            runs = reader.lists.runs(limit=500).items
+        return next((run for run in runs if run.request_id == request_id), None)
+
+    def open_review(self, run_id: str) -> ReviewRecord | None:
+        """What waits for an answer."""
+        with self.app.open().read() as reader:
+            reviews = reader.find(ReviewRecord, "run_id", run_id)
+        return next((review for review in reviews if review.state is ReviewState.OPEN), None)
+
+    def has_worker(self, pid: int) -> bool:
+        """Whether a worker process has registered."""
+        with self.app.open().read() as reader:
+            return any(worker.pid == pid for worker in reader.lists.workers())
+
+    def entries(self, run_id: str, *, after: int = -1) -> list[Entry]:
+        """A run's journal."""
+        with self.app.open().read() as reader:
+            return reader.entries(run_id, after=after)
+
+    def recovered(self, run_id: str, after: int, operation: dict[str, Any] | None) -> dict[str, Any]:
+        """`{case, how}`: by which case of the recovery table the story went on after entry `after`."""
+        for entry in self.entries(run_id, after=after):
+            if entry.kind is EntryKind.RULED:
+                said = json.loads(entry.body)["data"]
+                if said.get("ruling") in _HOW:
+                    return {"case": said["case"], "how": _HOW[said["ruling"]]}
+        return {"case": None if operation is None else operation["case"]["letter"], "how": "none"}
+
+    def decisions(self, run_ids: list[str]) -> Counter[str]:
+        """The digests of the accepted outputs, each as often as it was accepted."""
+        found: Counter[str] = Counter()
+        for run_id in run_ids:
+            for entry in self.entries(run_id):
+                if entry.kind is EntryKind.DECISION:
+                    found[digest_of(json.loads(entry.body)["data"]["output"])] += 1
+        return found
