@@ -160,7 +160,7 @@ class Filled:
         self.fence = run.fence
         return self
 
-    def intent(self, payload: dict[str, Any] | None = None, *, business_key: str | None = "R-7") -> Intent:
+    def _intent(self, payload: dict[str, Any] | None = None, *, business_key: str | None = "R-7") -> Intent:
         payload = payload or PAYLOAD
         key = None if business_key is None else f"bank\x1ftest\x1fpay\x1f{business_key}"
         return Intent(
@@ -180,7 +180,7 @@ class Filled:
                 self.run_id,
                 self.fence,
                 self.position(),
-                self.intent(payload),
+                self._intent(payload),
                 replaces,
                 sources,
                 {},
@@ -197,7 +197,7 @@ class Filled:
                 self.run_id,
                 self.fence,
                 self.position(),
-                self.intent(),
+                self._intent(),
                 operation.operation_id,
                 {},
                 self.opened.deadlines,

@@ -4,22 +4,15 @@ import asyncio
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from counterfoil.app.incidents import Incidents
-from counterfoil.app.operations import Operations
-from counterfoil.app.reviews import Reviews
-from counterfoil.app.runs import Runs
-from counterfoil.app.views.approval import changes_since
 from counterfoil.app.views.moments import rfc3339
-from counterfoil.app.views.shown import Shown
-from counterfoil.engine.administration import RegisterWorker, RevokePerson, SuspendWrites, begin_restore
+from counterfoil.engine.administration import RegisterWorker, SuspendWrites, begin_restore
 from counterfoil.engine.decisions import AcceptDecision, AskModel
-from counterfoil.engine.finish import Finish, Suspend
+from counterfoil.engine.finish import Finish
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.reviews import Answer
 from counterfoil.engine.steps import EndStep
@@ -27,6 +20,7 @@ from counterfoil.engine.waits import AppendMessage, PutDocument
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason, RunState
 from tests.unit.opened_ledger import HOUR, KEYED, START, Filled, SetClock, opened
+from tests.unit.view_bench import Bench
 
 NEXT = {"code", "sentence", "who", "command", "deadline_at"}
 ATTEMPT = {"attempt_id", "n", "worker_id", "fence", "started_at", "deadline_at", "sent", "reached", "answer", "late"}
@@ -44,42 +38,6 @@ RUN = {
     "established", "pending", "uncertain", "next_action", "changed_since_approval", "budgets",
 }  # fmt: skip
 RECORDS = {"conversation", "working_context", "execution_state", "operations", "receipts", "approvals"}
-
-
-class Bench:
-    """A filled ledger and the nouns over it."""
-
-    def __init__(self, filled: Filled) -> None:
-        self.filled = filled
-        self.runs = Runs(lambda: filled.opened)
-        self.operations = Operations(lambda: filled.opened)
-        self.reviews = Reviews(lambda: filled.opened)
-        self.incidents = Incidents(lambda: filled.opened)
-
-    def approve(self, *, by: str = "ana") -> None:
-        self.filled.submitted().claimed().prepared()
-        review = self.filled.asked()
-        self.filled.ask(
-            Answer(
-                self.filled.run_id, review.review_id, self.filled.operation_id, by, True, review.digest, "fine", False
-            )
-        )
-
-    def wait(self, kind: str, id_: str) -> None:
-        filled = self.filled
-        waits = [{"kind": kind, "id": id_, "since_at": START, "deadline_at": START + HOUR}]
-        assert filled.ask(
-            Suspend(
-                filled.run_id, filled.fence, filled.run().sequence, waits, kind, f"Waits for {kind}.", START + HOUR, START + HOUR,
-                "ops", "head",
-            )
-        )  # fmt: skip
-
-    def run(self) -> dict[str, Any]:
-        return self.runs.show(self.filled.run_id)
-
-    def operation(self) -> dict[str, Any]:
-        return self.operations.show(self.filled.operation_id)
 
 
 @pytest.fixture
@@ -201,12 +159,13 @@ def test_what_is_established_stands_in_the_order_of_the_journal(bench: Bench) ->
         "step read has a result",
         "decide clerk is decided",
         f"draft 1 of op-1 (pay) is {review.digest}",
+        "op-1 (pay) is prepared with draft 1",
         "ana approved draft 1 of op-1",
         "op-1 (pay) succeeded",
         "the run ended completed",
     ]
-    assert run["established"][3]["evidence"] == review.review_id
-    assert run["established"][4]["evidence"] == run["records"]["receipts"][0]["receipt_id"]
+    assert run["established"][4]["evidence"] == review.review_id
+    assert run["established"][5]["evidence"] == run["records"]["receipts"][0]["receipt_id"]
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", run["established"][0]["evidence"])
     assert (run["next_action"]["code"], run["next_action"]["who"]["kind"]) == ("none", "none")
     spend = next(row for row in run["budgets"] if row["kind"] == "spend")
@@ -349,7 +308,7 @@ def test_a_doubt_leads_to_somebody_who_did_not_approve_it(bench: Bench) -> None:
         "digest": KEYED.digest(), "kind": "key", "window_ends_at": rfc3339(START + 24 * HOUR), "lookup": None,
     }  # fmt: skip
     assert shown["idempotency_key"] == f"{operation.operation_id}-0"
-    assert shown["business_key"] == "R-7"
+    assert shown["business_key"] == shown["approval"]["scope"]["business_key"] == "R-7"
 
 
 def test_duplicates_lead_to_their_incident(bench: Bench) -> None:
@@ -363,62 +322,3 @@ def test_duplicates_lead_to_their_incident(bench: Bench) -> None:
     assert incident["operation_id"] == filled.operation_id
     for following in (bench.run()["next_action"], bench.operation()["next_action"], incident["next_action"]):
         assert command(following, bench)[:3] == ["incidents", "close", "inc-1"]
-
-
-# ---------------------------------------------------------------------- what changed since approval
-
-
-def changes(bench: Bench) -> dict[str, tuple[Any, Any]]:
-    return {change["what"]: (change["approved"], change["now"]) for change in bench.run()["changed_since_approval"]}
-
-
-def test_nothing_changed_right_after_an_approval(bench: Bench) -> None:
-    bench.approve()
-    assert changes(bench) == {}
-
-
-def test_a_revoked_reviewer_shows(bench: Bench) -> None:
-    bench.approve()
-    bench.filled.ask(RevokePerson(bench.filled.opened.installation_id, "ana"))
-    assert changes(bench) == {"reviewer of op-1": ("ana", f"revoked at {rfc3339(START)}")}
-
-
-def test_an_approval_that_ran_out_shows(bench: Bench) -> None:
-    bench.approve()
-    bench.filled.clock.now += 9 * HOUR
-    assert changes(bench) == {"approval of op-1": (f"valid until {rfc3339(START + 8 * HOUR)}", "expired")}
-
-
-def test_a_restore_shows(bench: Bench) -> None:
-    bench.approve()
-    with bench.filled.opened.read() as reader:
-        verb = begin_restore(reader, "behind")
-    bench.filled.ask(verb)
-    assert changes(bench) == {"approval of op-1": ("valid", "restored")}
-
-
-def test_another_credential_and_another_contract_show(bench: Bench) -> None:
-    bench.approve()
-    attempt = bench.filled.in_flight()
-    with bench.filled.opened.read() as reader:
-        shown = Shown.of(bench.filled.opened, reader)
-        entries = reader.entries(bench.filled.run_id)
-    operation = replace(
-        bench.filled.operation(), contract_digest="sha256:other", proposal_version=2, payload_digest="sha256:p"
-    )
-    found = changes_since(shown, operation, bench.filled.reviews(), [replace(attempt, scope="sha256:rotated")], entries)
-    assert {change["what"]: change["now"] for change in found} == {
-        "proposal_version of op-1": 2,
-        "digest of op-1": "sha256:p",
-        "credential of op-1": "sha256:rotated",
-        "contract of op-1": "sha256:other",
-    }
-
-
-def test_a_closed_operation_has_nothing_left_to_authorise(bench: Bench) -> None:
-    bench.approve()
-    bench.filled.answered(bench.filled.in_flight())
-    bench.filled.ask(RevokePerson(bench.filled.opened.installation_id, "ana"))
-    assert changes(bench) == {}
-    assert bench.operation()["next_action"]["code"] == "none"
-    assert bench.operation()["attempts"][0]["answer"] == {"status": 201, "class": "applied"}

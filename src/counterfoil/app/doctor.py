@@ -40,12 +40,16 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def _storage(facts: Facts | None, location: Path) -> dict[str, Any]:
-    nowhere: list[str] = []
     if facts is None:
-        names = ("version", "synchronous", "filesystem", "ephemeral", "schema_version", "bytes", "journal_mode")
-        return {"backend": "sqlite", "location": str(location), "replicas": 0, "marker_places": []} | dict.fromkeys(
-            names
-        )
+        unknown = ("version", "synchronous", "journal_mode", "schema_version", "bytes", "filesystem", "ephemeral")
+        nowhere: list[str] = []
+        return {name: None for name in unknown} | {
+            "backend": "sqlite",
+            "location": str(location),
+            "replicas": 0,
+            "marker_places": nowhere,
+        }
+    places: list[str] = [] if facts.marker_place is None else [str(facts.state)]
     return {
         "backend": "sqlite",
         "version": facts.settings.library,
@@ -57,5 +61,5 @@ def _storage(facts: Facts | None, location: Path) -> dict[str, Any]:
         "filesystem": facts.place.filesystem,
         "ephemeral": facts.place.ephemeral,
         "replicas": 0,
-        "marker_places": nowhere if facts.marker_place is None else [str(facts.state)],
+        "marker_places": places,
     }

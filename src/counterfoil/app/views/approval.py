@@ -24,13 +24,18 @@ def approval_view(review: ReviewRecord) -> dict[str, Any]:
         "role": review.role,
         "proposal_version": review.proposal_version,
         "digest": review.digest,
-        "scope": parsed(review.scope),
+        "scope": _shown_scope(review),
         "decided_at": rfc3339(review.decided_at),
         "expires_at": rfc3339(review.expires_at),
         "used_by": review.used_by,
         "void": review.void,
         "comment": review.comment,
     }
+
+
+def shown_key(business_key: str | None) -> str | None:
+    """A stored business key is joined with receiver, environment and operation; people see the key alone."""
+    return None if business_key is None else business_key.rpartition("\x1f")[2]
 
 
 def newest_approval(reviews: Sequence[ReviewRecord]) -> ReviewRecord | None:
@@ -67,13 +72,18 @@ def changes_since(
     ]
 
 
+def _shown_scope(review: ReviewRecord) -> dict[str, Any]:
+    scope: dict[str, Any] = parsed(review.scope)
+    return scope | {"business_key": shown_key(scope.get("business_key"))}
+
+
 def _scope(
     approval: ReviewRecord, operation: OperationRecord, attempts: Sequence[AttemptRecord]
 ) -> list[tuple[str, Any, Any]]:
-    scope: dict[str, Any] = parsed(approval.scope)
+    scope = _shown_scope(approval)
     now: dict[str, Any] = {
         "operation": operation.name, "receiver": operation.receiver, "environment": operation.environment,
-        "business_key": operation.business_key,
+        "business_key": shown_key(operation.business_key),
     }  # fmt: skip
     if attempts:
         now["scope"] = attempts[-1].scope

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from counterfoil.app.views.approval import approval_view, newest_approval
+from counterfoil.app.views.approval import approval_view, newest_approval, shown_key
 from counterfoil.app.views.contract import contract_of, contract_view, key_of
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.next_action import nothing_left, operation_next
@@ -91,8 +91,3 @@ def _identity(operation: OperationRecord) -> dict[str, Any]:
         "proposal_version": operation.proposal_version,
         "payload_digest": operation.payload_digest,
     }
-
-
-def shown_key(business_key: str | None) -> str | None:
-    """A stored business key is joined with receiver, environment and operation; people see the key alone."""
-    return None if business_key is None else business_key.rpartition("\x1f")[2]

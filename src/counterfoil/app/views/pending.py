@@ -85,7 +85,7 @@ def _said(entry: Entry, operations: dict[str, OperationRecord]) -> tuple[str, st
             return f"{entry.name} arrived", None
         case EntryKind.FINISHED:
             return f"the run ended {entry.name}", None
-        case EntryKind.PROPOSAL | EntryKind.ANSWER | EntryKind.CLOSED | EntryKind.RESOLVED:
+        case EntryKind.PROPOSAL | EntryKind.PREPARED | EntryKind.ANSWER | EntryKind.CLOSED | EntryKind.RESOLVED:
             return _about_operation(entry, operations)
         case _:
             return None
@@ -97,6 +97,8 @@ def _about_operation(entry: Entry, operations: dict[str, OperationRecord]) -> tu
     number = "operation" if operation is None else f"op-{operation.number}"
     if entry.kind is EntryKind.PROPOSAL:
         return f"draft {data['version']} of {number} ({entry.name}) is {data['digest']}", None
+    if entry.kind is EntryKind.PREPARED:
+        return f"{number} ({entry.name}) is prepared with draft {data['version']}", None
     if entry.kind is EntryKind.CLOSED:
         return f"{number} ({entry.name}) {data['status']}", None if operation is None else operation.receipt_id
     if entry.kind is EntryKind.RESOLVED:
