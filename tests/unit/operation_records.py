@@ -10,7 +10,8 @@ from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.rules.gather import Situation
+from counterfoil.rules.gather import Situation, gather
+from counterfoil.rules.recovery import impossibilities, rule
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -26,7 +27,11 @@ def find(ask: object, payload: object) -> object:
 
 
 ASKED = Lookup(
-    find, consistency="strong", visible_within=timedelta(seconds=30), arrives_within=timedelta(minutes=5), finds_by="key"
+    find,
+    consistency="strong",
+    visible_within=timedelta(seconds=30),
+    arrives_within=timedelta(minutes=5),
+    finds_by="key",
 )
 
 
@@ -113,3 +118,26 @@ def in_doubt(**parts: Any) -> Situation:
         "operation": operation(status=OperationStatus.IN_FLIGHT, sent=1, attempts=1), "attempts": (attempt(),)
     }  # fmt: skip
     return situation(**{**base, **parts})
+
+
+UNKNOWN = operation(status=OperationStatus.UNKNOWN, sent=1)
+FLIGHT = operation(status=OperationStatus.IN_FLIGHT, sent=1)
+BEGAN = START + MINUTE  # the first attempt
+OVER = BEGAN + 30 * SECOND  # its deadline
+NO_KEY = contract(lookup=ASKED)
+COUNTS = OVER + 5 * MINUTE + 30 * SECOND  # from when absence counts
+
+
+def letter(whole: Situation) -> str:
+    facts = gather(whole)
+    assert not [problem.name for problem in impossibilities(facts)]
+    return rule(facts)[0].letter
+
+
+def facts_of(whole: Situation, *names: str) -> tuple[str, ...]:
+    facts = gather(whole)
+    return tuple(str(getattr(facts, name)) for name in names)
+
+
+def keyed(**parts: Any) -> Contract:
+    return contract(key=IdempotencyKey(**{"header": "K", "retention": timedelta(hours=24), **parts}))

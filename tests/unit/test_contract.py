@@ -282,6 +282,7 @@ def test_one_rule_and_no_scope_have_their_own_words() -> None:
     told = " ".join(plain_sentences(contract(classifier=[APPLIED], **keyed(scope=set()))))
     assert "1 rule says" in told
     assert "Nothing narrows the key." in told
+    assert "What narrows the key is unknown" in " ".join(plain_sentences(contract(**keyed())))
     assert "until 1 hour after it was first sent" in told
     assert "A refusal closes" not in told
 

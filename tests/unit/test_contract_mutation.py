@@ -31,6 +31,7 @@ from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
 from counterfoil.rules.gather import gather
 from counterfoil.rules.key_window import scope_digest
 from counterfoil.rules.recovery import rule
+from tests.unit.one_attempt import posted
 from tests.unit.operation_records import (
     APPLIED,
     ASKED,
@@ -47,7 +48,6 @@ from tests.unit.operation_records import (
     lookup,
 )
 from tests.unit.raw_server import Watched, answer, serving
-from tests.unit.test_http_sending import posted
 
 OPERATION_ID = "op_" + "0" * 23
 HOLDERS = {"key": IdempotencyKey, "lookup": Lookup, "reference": Reference, "provenance": Provenance, "": Contract}

@@ -109,7 +109,17 @@ class Sender:
         if contract.reference is not None:
             self._stamps.append((contract.reference, operation_id))
         self._wrote = False
+        self._shut = False
         self.exchange: Exchange | None = None
+
+    def shut(self) -> None:
+        """No first byte leaves after this. For the end of the tool's function, should it have left a write running."""
+        self._shut = True
+
+    def _first_byte(self) -> None:
+        if self._shut:
+            raise AttemptOver("the attempt is over")
+        self._gate.first_byte()
 
     async def post(self, path: str, **parts: Unpack[Parts]) -> Reply:
         """One write. Parts: json, data, content, params, headers. Returns only a reply that the contract calls applied.
@@ -144,6 +154,8 @@ class Sender:
             request = self._frozen(client, method, path, parts)
             digest = self._digest(request)
             await self._gate.before_send(digest)
+            # From here on an end without a result is a doubt: who looks before the write has ended must not see "nothing".
+            self.exchange = Exchange("nothing", True, problem="the write has not ended", request_digest=digest)
             self.exchange = await self._exchange(client, request, digest)
         meaning = classify(self._contract, self.exchange)
         if meaning is not Meaning.APPLIED:
@@ -180,7 +192,7 @@ class Sender:
         return "sha256:" + hashlib.sha256("\n".join(lines).encode() + b"\n\n" + request.content).hexdigest()
 
     async def _exchange(self, client: httpx2.AsyncClient, request: httpx2.Request, digest: str) -> Exchange:
-        wire = Wire(self._gate.first_byte)
+        wire = Wire(self._first_byte)
         try:
             async with asyncio.timeout(self._timeout):
                 await read_reply(client, request, wire)

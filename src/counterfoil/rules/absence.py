@@ -51,11 +51,11 @@ def absence_counts_from(situation: Situation) -> int:
     """
     lookup = situation.contract.lookup
     times = (lookup.arrives_within, lookup.visible_within) if lookup is not None else ()
-    settled = sum(microseconds(time) for time in times if time is not None)
+    allowed = sum(microseconds(time) for time in times if time is not None)
     ends = [_end(attempt) for attempt in situation.attempts if not is_closed(attempt)]
     if situation.lost_attempts:
         ends.append(situation.restore.restore_at or 0)
-    return max(ends, default=0) + settled
+    return max(ends, default=0) + allowed
 
 
 def ask_again_at(situation: Situation) -> int:

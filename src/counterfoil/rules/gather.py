@@ -137,6 +137,6 @@ def _scope_holds(scope: dict[str, Any], situation: Situation) -> bool:
         "receiver": operation.receiver,
         "environment": operation.environment,
         "business_key": operation.business_key,
-        "scope": situation.scope_now,
+        "scope": situation.approval_scope_now or situation.scope_now,
     }
     return all(now[name] == value for name, value in scope.items() if name in now)

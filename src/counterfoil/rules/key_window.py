@@ -162,9 +162,12 @@ def _closed(situation: Situation, attempts: list[AttemptRecord], key: Idempotenc
 def _lock_may_let_go(situation: Situation, attempts: list[AttemptRecord], lock: timedelta) -> bool:
     """The receiver lets go of its lock though the first request may still run: a repeat would then run beside it."""
     needed = microseconds(situation.contract.request_timeout) + _late(situation.contract, microseconds(lock))
-    running = (None, Meaning.IN_PROGRESS)
-    unanswered = [attempt for attempt in attempts if attempt.answer_class in running and not is_closed(attempt)]
-    return any(situation.now + needed > attempt.started_at + microseconds(lock) for attempt in unanswered)
+    running = [
+        attempt
+        for attempt in attempts
+        if not is_closed(attempt) and (attempt.answer_status is None or attempt.answer_class == Meaning.IN_PROGRESS)
+    ]
+    return any(situation.now + needed > attempt.started_at + microseconds(lock) for attempt in running)
 
 
 def _answer_class_of(attempt: AttemptRecord) -> str | None:

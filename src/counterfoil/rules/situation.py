@@ -32,6 +32,7 @@ class Situation:
     the reviewer and the acting side still have the right; None (nobody looked) counts as no. `stop`: what forbids sending
     besides an open restore or incident. `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet
     or spent; `next_try_at`: when not_yet ends. `weighed_at`: when a closed incident of this operation was closed last.
+    `approval_scope_now`: the digest of receiver and credential that approvals are bound to, where it is not `scope_now`.
     """
 
     operation: OperationRecord
@@ -50,6 +51,7 @@ class Situation:
     now: int
     next_try_at: int | None = None
     weighed_at: int | None = None
+    approval_scope_now: str | None = None
 
     @property
     def live(self) -> bool:
