@@ -3,6 +3,7 @@
 import asyncio
 import json
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -132,12 +133,20 @@ def _newest(execution: Execution, position: str, name: str) -> str | None:
     return max(earlier, key=lambda place: int(place[len(prefix) :]), default=None)
 
 
+_names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
 def agent_name(agent: Any) -> str:
-    return str(
-        getattr(agent, "name", None)
-        or getattr(getattr(agent, "output_type", None), "__name__", None)
-        or type(agent).__name__
-    )
+    """The name a decision is recorded under: the agent's own, else its output type's, else its class's.
+
+    It is kept as first seen: Pydantic AI gives an agent a name of the caller's making at its first run, and a replay
+    must ask under the name that the record holds.
+    """
+    known = _names.get(agent)
+    if known is None:
+        given = getattr(agent, "name", None) or getattr(getattr(agent, "output_type", None), "__name__", None)
+        known = _names[agent] = str(given or type(agent).__name__)
+    return known
 
 
 def model_name(agent: Any) -> str | None:

@@ -104,7 +104,6 @@ class Finish(RunVerb):
     parent_run_id: str | None
     business_keys: tuple[str, ...]
     boundary: ClassVar[str] = "run.finished"
-    sends: ClassVar[bool] = True  # cancelling forbids sending
 
     def reads(self) -> Sequence[Read]:
         reads = [
@@ -172,6 +171,13 @@ class Finish(RunVerb):
             for held in tx.find(BusinessKeyRecord, "business_key", operation.business_key):
                 if held.operation_id == operation.operation_id:
                     tx.put(replace(held, held_until=tx.now))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishAndWithdraw(Finish):
+    """The same where something was never sent: withdrawing it forbids sending, so the outside marker follows."""
+
+    sends: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

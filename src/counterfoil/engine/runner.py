@@ -12,7 +12,7 @@ from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.execution import Demand, Execution
-from counterfoil.engine.finish import Finish, Park, Suspend
+from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.suspension import Diverged
@@ -197,7 +197,9 @@ class Runner:
     async def _finished(self, state: RunState, result: str | None, failure: dict[str, Any] | None) -> bool:
         execution = self.execution
         keys = tuple({o.business_key for o in execution.operations.values() if o.business_key is not None})
-        verb = Finish(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys)
+        unsent = any(not operation.status.closed for operation in execution.operations.values())
+        kind = FinishAndWithdraw if unsent else Finish
+        verb = kind(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys)
         doubt: OperationRecord | None = await execution.write(verb)
         if doubt is None:
             self.opened.note_head(self.run.run_id)

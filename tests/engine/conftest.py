@@ -1,0 +1,29 @@
+"""One house per test; one sandbox of each kind per module."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from counterfoil.testing.sandbox.process import SandboxProcess
+
+from tests.engine.house import House
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch)
+    yield made
+    made.app.close()
+
+
+@pytest.fixture
+def crm() -> Iterator[SandboxProcess]:
+    with SandboxProcess("key") as process:
+        yield process
+
+
+@pytest.fixture
+def house_with_crm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crm: SandboxProcess) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch, crm.url)
+    yield made
+    made.app.close()

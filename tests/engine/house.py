@@ -1,0 +1,119 @@
+"""An application in a test: a SQLite file, a fake clock, the sandbox as its receiver, workers in this process."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counterfoil.app import App
+from counterfoil.app.opening import Founding
+from counterfoil.app.secrets import hashed
+from counterfoil.engine.administration import NewPerson
+from counterfoil.engine.definitions import Env
+from counterfoil.engine.worker import Worker
+from counterfoil.model.budget import Budget
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.run import RunRecord
+from counterfoil.testing.fake_clock import FakeClock
+from pydantic import BaseModel
+
+SECRET = "correct horse"
+ROLES = ("manager", "lead", "ops")
+BUDGET = Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=3, owner="lead")
+
+
+class Order(BaseModel):
+    """The input of the test workflows, and what they write."""
+
+    number: str
+    amount: int = 1
+
+
+class House:
+    """`app` with its people. `until` waits for commits; time moves only by `clock.advance`."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, url: str = "http://127.0.0.1:9") -> None:
+        (folder / "db").mkdir(exist_ok=True)
+        monkeypatch.setenv("COUNTERFOIL_STATE", str(folder / "state"))
+        monkeypatch.setenv("CRM_URL", url)
+        self.folder = folder
+        self.clock = FakeClock()
+        self.app = self.new_app()
+
+    def new_app(self) -> App:
+        """Another application over the same database, as a new process would have it."""
+        app = App("house", db=str(self.folder / "db" / "house.db"))
+        app.clock = self.clock
+        app.receiver("crm", url=Env("CRM_URL"), environment="test")
+        return app
+
+    def found(self) -> None:
+        people = tuple(NewPerson(name, ROLES, hashed(SECRET, "00")) for name in ("ana", "oscar"))
+        self.app.open(Founding(people=people))
+
+    @asynccontextmanager
+    async def working(self, app: App | None = None) -> AsyncIterator[Worker]:
+        """A worker of this process while the block is open."""
+        worker = (app or self.app).new_worker()
+        part = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await asyncio.wait_for(part, 20)
+            assert not worker.problems, worker.problems
+
+    def run(self, run_id: str) -> RunRecord:
+        with self.app.open().read() as reader:
+            found = reader.get(RunRecord, run_id)
+        assert found is not None
+        return found
+
+    def operations(self, run_id: str) -> list[OperationRecord]:
+        with self.app.open().read() as reader:
+            return reader.find(OperationRecord, "run_id", run_id)
+
+    def entries(self, run_id: str) -> list[tuple[str, str | None, Any]]:
+        """(kind, position, data) of every entry."""
+        with self.app.open().read() as reader:
+            return [(e.kind.value, e.position, json.loads(e.body)["data"]) for e in reader.entries(run_id)]
+
+    def count(self, run_id: str, kind: str) -> int:
+        return sum(1 for known, _, _ in self.entries(run_id) if known == kind)
+
+    async def until(self, run_id: str, holds: Callable[[RunRecord], bool]) -> RunRecord:
+        """Wait for a commit after which this holds of the run. Time stands still meanwhile."""
+        changed = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def committed(run_ids: set[str]) -> None:
+            if run_id in run_ids:
+                loop.call_soon_threadsafe(changed.set)
+
+        opened = self.app.open()
+        opened.listeners.add(committed)
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    changed.clear()
+                    run = self.run(run_id)
+                    if holds(run):
+                        return run
+                    await changed.wait()
+        finally:
+            opened.listeners.discard(committed)
+
+    async def state(self, run_id: str, *states: str) -> RunRecord:
+        return await self.until(run_id, lambda run: run.state.value in states)
+
+    def clean(self) -> None:
+        """Every chain holds, and every table equals what the journal rebuilds."""
+        from counterfoil.app.verification import verify
+
+        report = verify(self.app.open)
+        assert report["broken"] == [] and report["differences"] == [], report
+        assert report["rows_compared"] > 0
