@@ -1,0 +1,107 @@
+"""What a child of a bench does: it is a worker of an application whose database, clock and receivers a test has chosen."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from signal import Signals
+from typing import Any
+
+from counterfoil.app.application import App
+from counterfoil.app.submitted import waits_for_person
+from counterfoil.engine.boundaries import crash_point
+from counterfoil.engine.worker import Worker
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.testing.clock import SharedClock
+
+LOOK_US = 20_000
+
+
+def work(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Drive one run until it ends or waits for a person, with the crash that the arguments name."""
+    place(app, arguments, say)
+    asyncio.run(drive(app, arguments["run_id"]))
+    app.close()
+
+
+def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Set an application up: {db, clock, receivers, crash_at, how, passed, watch}, each optional but db.
+
+    `passed` is a file to which each boundary is written as it is met, so that a killed child has told it. `watch`: the
+    boundaries whose passing is said at once. `how`: the signal of the crash; SIGSTOP freezes.
+    """
+    app.db = arguments["db"]
+    if arguments.get("clock"):
+        app.clock = SharedClock(Path(arguments["clock"]))
+    redirect(app, arguments.get("receivers") or {})
+    app.boundaries.crash = crash_point(arguments.get("crash_at"))
+    if app.boundaries.crash is not None:
+        app.boundaries.crash.how = Signals(arguments.get("how") or Signals.SIGKILL)
+    if arguments.get("passed"):
+        app.boundaries.observers.append(_written_to(arguments["passed"]))
+    watched = frozenset(arguments.get("watch") or ())
+
+    def told(when: str, names: Sequence[str]) -> None:
+        for name in watched.intersection(names) if when == "after" else ():
+            say(name)
+
+    if watched:
+        app.boundaries.observers.append(told)
+
+
+def redirect(app: App, receivers: dict[str, str]) -> None:
+    """Let receivers be reached at other urls, without their credentials."""
+    for name, url in receivers.items():
+        app.registry.receivers[name] = replace(app.registry.receivers[name], url=url, credential=None)
+
+
+async def drive(app: App, run_id: str) -> RunRecord:
+    """Work until the run has ended or waits for a person. Where only time is missing, a shared clock skips it."""
+    opened = app.open()
+    worker = app.new_worker()
+    part = asyncio.create_task(worker.run())
+    changed = asyncio.Event()
+    try:
+        while True:
+            if part.done():
+                part.result()
+            run = _stored(app, run_id)
+            now = opened.clock.now_us()
+            if run.state.ended or waits_for_person(run, now):
+                return run
+            skip_time(app, worker, run.run_id)
+            await opened.clock.wait(changed, now + LOOK_US)
+    finally:
+        worker.stop()
+        await asyncio.wait([part])
+
+
+def skip_time(app: App, worker: Worker, run_id: str) -> None:
+    """Skip to when the run, or a child of it, is due, if no worker here drives anything and no person is waited for."""
+    clock = app.clock
+    if not isinstance(clock, SharedClock) or worker.driving:
+        return
+    # Looked at again after `driving`: a run that has just been claimed is no longer waiting.
+    with app.open().read() as reader:
+        runs = [r for r in reader.rows(RunRecord) if r.run_id == run_id or r.parent_run_id == run_id]
+    due = [r.due_at for r in runs if r.state is RunState.WAITING and r.due_at is not None]
+    due += [r.lease_until for r in runs if r.state is RunState.RUNNING and r.lease_until is not None]
+    if due and not any(r.state is RunState.PENDING or waits_for_person(r, clock.now_us()) for r in runs):
+        clock.skip_to(min(due))
+
+
+def _stored(app: App, run_id: str) -> RunRecord:
+    with app.open().read() as reader:
+        run = reader.get(RunRecord, run_id)
+    assert run is not None, "a submitted run is stored"
+    return run
+
+
+def _written_to(file: str) -> Callable[[str, Sequence[str]], None]:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def met(when: str, names: Sequence[str]) -> None:
+        os.write(descriptor, f"{os.getpid()} {when} {' '.join(names)}\n".encode())
+
+    return met

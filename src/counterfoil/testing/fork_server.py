@@ -1,0 +1,106 @@
+"""`python -m counterfoil.testing.fork_server MODULE:NAME`: imports an application once, and forks a child for each order.
+
+Orders are JSON lines on standard input: {number, function, arguments, environ, log, seconds}. What becomes of children
+goes out as JSON lines: {number, pid}, {pid, said}, {pid, stopped}, {pid, status}. At the end of input all children die.
+
+A child calls `function(app, arguments, say)` and ends with 0, or with 1 and a traceback in `log`.
+"""
+
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from counterfoil.app.application import App, load_app
+
+Say = Callable[[object], None]
+OUT = 1
+
+
+def main() -> None:
+    """Serve until the input closes. This process has one thread, so what it forks is whole."""
+    app = load_app(sys.argv[1])
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(waker)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    _tell({"ready": os.getpid()})
+    children: set[int] = set()
+    waiting = b""
+    while True:
+        ready, _, _ = select.select([0, wake], [], [])
+        if wake in ready:
+            os.read(wake, 4096)
+            _reap(children)
+        if 0 in ready:
+            read = os.read(0, 65536)
+            if not read:
+                break
+            *lines, waiting = (waiting + read).split(b"\n")
+            for line in lines:
+                _start(app, json.loads(line), children, (wake, waker))
+    for pid in children:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _reap(children: set[int]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        if pid == 0:
+            return
+        if os.WIFSTOPPED(status):
+            _tell({"pid": pid, "stopped": os.WSTOPSIG(status)})
+        else:
+            children.discard(pid)
+            _tell({"pid": pid, "status": status})
+
+
+def _start(app: App, order: dict[str, Any], children: set[int], ours: tuple[int, int]) -> None:
+    pid = os.fork()
+    if pid == 0:
+        _be_child(app, order, ours)
+    children.add(pid)
+    _tell({"number": order["number"], "pid": pid})
+
+
+def _be_child(app: App, order: dict[str, Any], ours: tuple[int, int]) -> NoReturn:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for descriptor in ours:
+            os.close(descriptor)
+        out = os.dup(OUT)
+        log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        signal.alarm(order["seconds"])  # a forgotten child ends by itself
+        os.environ.update(order["environ"])
+        module, _, name = order["function"].partition(":")
+        pid = os.getpid()
+        getattr(importlib.import_module(module), name)(
+            app, order["arguments"], lambda said: _tell({"pid": pid, "said": said}, out)
+        )
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _tell(message: object, out: int = OUT) -> None:
+    os.write(out, json.dumps(message).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

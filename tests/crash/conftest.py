@@ -1,0 +1,43 @@
+"""One fork server and one receiver of each kind for all tests of a process; a part of each receiver for each test."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from counterfoil.testing.children import Children
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.crash.stage import Stage
+
+KINDS = ("key", "lookup", "none")
+_cases = count(1)
+
+
+@pytest.fixture(scope="session")
+def children() -> Iterator[Children]:
+    with Children("tests.crash.story:app") as forked:
+        yield forked
+
+
+@pytest.fixture(scope="session")
+def receivers() -> Iterator[dict[str, SandboxProcess]]:
+    started = {kind: SandboxProcess(kind) for kind in KINDS}
+    yield started
+    for process in started.values():
+        process.close()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, children: Children, receivers: dict[str, SandboxProcess]) -> Iterator[Stage]:
+    """`lookup` and `none` lose their first reply."""
+    for process in receivers.values():
+        process.post("fault", {"fault": None})
+    receivers["lookup"].fault("drop-reply")
+    receivers["none"].fault("drop-reply")
+    made = Stage(tmp_path, f"case{next(_cases)}", children, receivers)
+    yield made
+    for child in made.started:
+        if child.status is None:
+            child.kill()
+    made.clock.close()

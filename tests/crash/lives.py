@@ -1,0 +1,138 @@
+"""What children of the crash tests do: whole lives of the story, with everybody who acts in it."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from counterfoil import App, Refused
+from counterfoil.app.opening import Founding
+from counterfoil.app.secrets import hashed
+from counterfoil.engine.administration import NewPerson
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.testing.bench_child import place, skip_time
+from tests.crash import story
+
+SECRET = "story"
+SALT = "c0"
+FOUNDING = Founding(people=tuple(NewPerson(n, ("manager", "lead"), hashed(SECRET, SALT)) for n in ("ana", "oscar")))
+ORDER = story.Order(number="n-1", amount=40)
+# Somebody else, or this process before it was killed, was faster: the next look shows it.
+OVERTAKEN = {"stale_version", "not_in_doubt", "attempt_live", "run_ended", "review_closed", "not_resumable"}
+WORKFLOWS = {
+    "everything": story.everything,
+    "single": story.single,
+    "single_lookup": story.single_lookup,
+    "single_none": story.single_none,
+}
+Say = Callable[[object], None]
+
+
+def found(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Make the database, and nothing else."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    app.close()
+
+
+def live(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Everything from making the database to the end of its runs, as often as it is begun."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    asyncio.run(lived(app, arguments))
+    say({"hits": dict(app.boundaries.hits), "passed": sorted(app.boundaries.passed)})
+    app.close()
+
+
+async def lived(app: App, arguments: dict[str, Any]) -> None:
+    workflow = WORKFLOWS[arguments.get("workflow") or "everything"]
+    runs = [(await app.submit(workflow, ORDER, request_id="r-1")).run_id]
+    if workflow is story.everything:
+        runs.append((await app.submit(story.waiter, ORDER, request_id="w-1")).run_id)
+    opened, changed, loop = app.open(), asyncio.Event(), asyncio.get_running_loop()
+    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
+    worker = app.new_worker()
+    part = asyncio.create_task(worker.run())
+    try:
+        while True:
+            changed.clear()
+            if part.done():
+                part.result()
+            if worker.problems and not arguments.get("problems"):
+                raise worker.problems[0]
+            stored = [run_of(app, run_id) for run_id in runs]
+            if all(run.state.ended for run in stored) or arguments.get("until") == stored[0].reason is not None:
+                return
+            for run in stored:
+                await acted(app, run)
+                skip_time(app, worker, run.run_id)
+            await opened.clock.wait(changed, opened.clock.now_us() + 20_000)
+    finally:
+        worker.stop()
+        await asyncio.wait([part])
+
+
+def run_of(app: App, run_id: str) -> RunRecord:
+    with app.open().read() as reader:
+        run = reader.get(RunRecord, run_id)
+    assert run is not None
+    return run
+
+
+async def acted(app: App, run: RunRecord) -> None:
+    """What people do about a run, each time they look."""
+    try:
+        if run.workflow == "waiter":
+            if run.state is RunState.WAITING and not run.cancel_asked:
+                await app.runs.cancel(run.run_id, by="ana", reason="not needed")
+        elif run.state is RunState.WAITING:
+            await answered(app, run)
+        elif run.state is RunState.PARKED:
+            await moved(app, run)
+    except Refused as refused:
+        if refused.code not in OVERTAKEN:
+            raise
+
+
+async def answered(app: App, run: RunRecord) -> None:
+    for review in app.reviews.list(state="open")["items"]:
+        await app.reviews.approve(review["review_id"], digest=review["digest"], by="ana", secret=SECRET)
+    if run.reason == "signal":
+        await app.signals.send(run.run_id, "go", {"word": "go"}, signal_id="go-1")
+
+
+async def moved(app: App, run: RunRecord) -> None:
+    """The next allowed action of each reason that this story knows; another reason is a failure of the test."""
+    if run.reason == "step_failed":
+        (story.folder() / "repaired").touch()
+        await app.runs.retry(run.run_id, by="ana")
+        return
+    assert run.reason in ("outcome_unknown", "restored"), (run.reason, run.sentence)
+    if run.reason == "restored":
+        return
+    with app.open().read() as reader:
+        operations = reader.find(OperationRecord, "run_id", run.run_id)
+    for operation in operations:
+        if operation.status.value == "unknown":
+            await resolved(app, operation)
+
+
+async def resolved(app: App, operation: OperationRecord) -> None:
+    """By the procedure: a person looks at the receiver itself."""
+    seen = [r for r in story.records(operation.receiver) if r["reference"] == operation.operation_id]
+    said = {"as_": "succeeded", "reference": seen[0]["id"]} if seen else {"as_": "send-again", "new_key": True}
+    await app.operations.resolve(
+        operation.operation_id, by="oscar", secret=SECRET, reason="I have asked the desk.", evidence=b"what they said",
+        expect_version=operation.version, **said,
+    )  # fmt: skip
+
+
+def settings(folder: Path, receivers: dict[str, Any], case: str) -> dict[str, str]:
+    """The environment of a child: its folders, and where this test's part of each receiver is."""
+    environ = {"COUNTERFOIL_STATE": str(folder / "state"), "STORY_FOLDER": str(folder)}
+    for name, process in receivers.items():
+        environ[f"STORY_{name.upper()}"] = f"{process.url}/{case}"
+        environ[f"STORY_{name.upper()}_RECORDS"] = str(process.records_file)
+    return environ | {key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ}
