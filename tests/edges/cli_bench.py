@@ -14,7 +14,7 @@ from unittest import mock
 
 from counterfoil.cli.main import main
 
-APP = '''
+APP = """
 from datetime import timedelta
 from pydantic import BaseModel
 from counterfoil import (
@@ -67,7 +67,7 @@ async def waits(run: Run, order: Order) -> str:
 @app.workflow(version=1, budget=BUDGET)
 async def raises(run: Run, order: Order) -> str:
     raise ValueError("not a failure of a step")
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,12 @@ class Cli:
         """`answers`: what a person types, line by line, at a terminal. Without it there is no terminal."""
         out, err = io.StringIO(), io.StringIO()
         typed = Terminal(io.BytesIO(answers.encode())) if answers is not None else io.TextIOWrapper(io.BytesIO(stdin))
-        with _standing_in(self.folder), _environment(self.environ):
-            with mock.patch.multiple(sys, stdin=typed, stdout=out, stderr=err):
-                status = main(argv)
+        with (
+            _standing_in(self.folder),
+            _environment(self.environ),
+            mock.patch.multiple(sys, stdin=typed, stdout=out, stderr=err),
+        ):
+            status = main(argv)
         ended = Ended(status, out.getvalue(), err.getvalue())
         assert "Traceback (most recent call last)" not in ended.err + ended.out, ended
         return ended
@@ -142,12 +145,22 @@ class Cli:
     def drive(self) -> None:
         assert self.json("worker", "--until-idle").status == 0
 
+    def drive_to_a_stop(self, workflow: str) -> dict[str, Any]:
+        """Drive one order's run until it ended or a person must move it: what waits for a pause is waited for."""
+        for _ in range(60):
+            self.drive()
+            again = ("submit", workflow, "--input", "-", "--request-id", f"{workflow}-1", "--wait", "0.2")
+            ended = self.json(*again, stdin=order("1"))
+            if ended.status or ended.data["state"] == "completed":
+                return self.show()
+        raise AssertionError(self.show())
+
     def show(self, run: str = "run-1") -> dict[str, Any]:
         return self.json("runs", "show", run).data
 
 
 def order(number: str) -> bytes:
-    return json.dumps({"number": number}).encode()
+    return json.dumps({"number": number, "item": "tea"}).encode()
 
 
 def installed(folder: Path, *options: str, app: str = APP) -> Cli:

@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import typer
-
 from counterfoil.cli.command import DECLARED
 from counterfoil.cli.reference import errors_page, with_section
 from counterfoil.cli.schema import commands_of
 from counterfoil.cli.shapes import PARKED, SHAPES
-from counterfoil.cli.tree import root
+from counterfoil.cli.tree import command
 from counterfoil.model.error_codes import CODES
 from counterfoil.model.run import ParkReason
 from tests.edges.cli_bench import Cli
@@ -40,12 +38,12 @@ def test_schema_and_page_name_the_same(tmp_path: Path) -> None:
         assert options == {option["option"] for option in each["options"]}, each["command"]
     for name, fields in schema["shapes"].items():
         assert f"\n{name}  {fields}\n" in page
-    for reason, command in schema["parked"].items():
-        assert f"| `{reason}` | `{command}` |" in page
+    for reason, moves in schema["parked"].items():
+        assert f"| `{reason}` | `{moves}` |" in page
 
 
 def test_every_command_is_declared_and_every_line_has_one_sentence() -> None:
-    words = {name for name, _ in commands_of(typer.main.get_command(root()))}
+    words = {name for name, _ in commands_of(command())}
     assert words == set(DECLARED)
     assert not {each.split()[0] for each in words} & NEVER_A_COMMAND, "not built yet: absent, not a stub"
     assert all(each.about and each.about.endswith(".") for each in DECLARED.values())
@@ -53,9 +51,9 @@ def test_every_command_is_declared_and_every_line_has_one_sentence() -> None:
 
 def test_every_park_reason_leads_to_a_command() -> None:
     assert set(PARKED) == {reason.value for reason in ParkReason}
-    words = {name for name, _ in commands_of(typer.main.get_command(root()))}
-    for command in PARKED.values():
-        assert any(command.startswith(each) for each in words), command
+    words = {name for name, _ in commands_of(command())}
+    for leads_to in PARKED.values():
+        assert any(leads_to.startswith(each) for each in words), leads_to
 
 
 def test_every_shape_is_used() -> None:
@@ -65,11 +63,11 @@ def test_every_shape_is_used() -> None:
 
 def test_answers_without_a_database_have_their_fields(tmp_path: Path) -> None:
     cli = Cli(tmp_path, {"COUNTERFOIL_STATE": str(tmp_path / "state")})
-    for command in ("schema", "errors", "boundaries", "settings", "rules recovery", "doctor"):
-        ended = cli.json(*command.split())
-        assert ended.document["schema"] == f"{command}/1"
-        assert missing(DECLARED[command].data, ended.data) == []
-        assert cli(*command.split()).out
+    for words in ("schema", "errors", "boundaries", "settings", "rules recovery", "doctor"):
+        ended = cli.json(*words.split())
+        assert ended.document["schema"] == f"{words}/1"
+        assert missing(DECLARED[words].data, ended.data) == []
+        assert cli(*words.split()).out
 
 
 def test_the_shape_reader_finds_what_is_missing() -> None:

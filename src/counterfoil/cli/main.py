@@ -12,7 +12,7 @@ import typer
 from counterfoil.cli import failures
 from counterfoil.cli.envelope import text_of
 from counterfoil.cli.streams import Streams
-from counterfoil.cli.tree import root
+from counterfoil.cli.tree import command
 
 INTERRUPTED = 128 + signal.SIGINT
 LONGEST = 100_000  # characters of one argument; more belongs into a file
@@ -52,10 +52,9 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
     refused = _unreadable(argv)
     if refused is not None:
         return _give(failures.usage(refused), streams)
-    command = typer.main.get_command(root())
     try:
         with redirect_stdout(streams.out) if _asks_for_help(argv) else redirect_stdout(streams.err):
-            status: Any = command.main(list(argv), prog_name="counterfoil", standalone_mode=False, obj=streams)
+            status: Any = command().main(list(argv), prog_name="counterfoil", standalone_mode=False, obj=streams)
         return status if isinstance(status, int) else 0
     except typer.TyperException as problem:
         return _give(failures.usage(_usage_text(problem, streams)), streams)

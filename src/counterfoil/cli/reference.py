@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from counterfoil.cli.schema import schema_of
-from counterfoil.cli.tree import root
+from counterfoil.cli.tree import command as tree
 from counterfoil.model.error_codes import CODES
 
-BEGIN, END = "<!-- written by counterfoil.cli.reference: begin -->", "<!-- written by counterfoil.cli.reference: end -->"
+BEGIN, END = (
+    "<!-- written by counterfoil.cli.reference: begin -->",
+    "<!-- written by counterfoil.cli.reference: end -->",
+)
 
 
 def errors_page() -> str:
@@ -34,7 +35,7 @@ def errors_page() -> str:
 
 def commands_section() -> str:
     """The written part of docs/reference/cli.md: every command, option, shape and status of this release."""
-    schema = schema_of(typer.main.get_command(root()))
+    schema = schema_of(tree())
     lines = [BEGIN, "", "## Options of every command", ""]
     lines += [_option(each) for each in schema["everywhere"]]
     lines += ["", "## Commands", ""]

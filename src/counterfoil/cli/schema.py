@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from counterfoil.cli.command import DECLARED, EVERYWHERE, Group
@@ -33,10 +32,10 @@ def add_to(root: Group) -> None:
     @root.command("schema", data=SCHEMA, shows=described)
     def schema(invocation: Invocation) -> Any:
         """Print every command, option, field and exit status of this release."""
-        from counterfoil.cli.tree import root as tree
+        from counterfoil.cli.tree import command
 
         del invocation
-        return schema_of(typer.main.get_command(tree()))
+        return schema_of(command())
 
 
 def schema_of(top: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The tree of commands."""
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,3 +54,9 @@ def root() -> typer.Typer:
     for each in (checks, sandbox, demo, schema):
         each.add_to(top)
     return top.typer
+
+
+@cache
+def command() -> Any:
+    """The same, as what reads a command line. Made once: that takes longer than most commands."""
+    return typer.main.get_command(root())
