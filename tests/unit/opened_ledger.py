@@ -169,7 +169,7 @@ class Filled:
             contract_digest=self.contract.digest(), contract=compact(self.contract.stored()), owner="ops", review=REVIEW,
         )  # fmt: skip
 
-    def position(self) -> str:
+    def _position(self) -> str:
         self.positions += 1
         return str(self.positions)
 
@@ -179,7 +179,7 @@ class Filled:
             Propose(
                 self.run_id,
                 self.fence,
-                self.position(),
+                self._position(),
                 self._intent(payload),
                 replaces,
                 sources,
@@ -191,18 +191,12 @@ class Filled:
         return operation
 
     def prepared(self) -> OperationRecord:
-        operation = self.proposed()
-        return self.ask(
-            Prepare(
-                self.run_id,
-                self.fence,
-                self.position(),
-                self._intent(),
-                operation.operation_id,
-                {},
-                self.opened.deadlines,
-            )
-        )
+        return self.prepare(self.proposed())
+
+    def prepare(self, operation: OperationRecord, payload: dict[str, Any] | None = None) -> OperationRecord:
+        intent, deadlines = self._intent(payload), self.opened.deadlines
+        verb = Prepare(self.run_id, self.fence, self._position(), intent, operation.operation_id, {}, deadlines)
+        return self.ask(verb)
 
     def target(self) -> Target:
         return target_of(self.operation(), SCOPE, REVIEW)

@@ -9,7 +9,7 @@ import pytest
 
 from counterfoil.app.finding import find
 from counterfoil.app.incidents import Incidents
-from counterfoil.app.operations import Operations
+from counterfoil.app.operations import Operations, target_here
 from counterfoil.app.people import People
 from counterfoil.app.restore import Restore
 from counterfoil.app.reviews import Reviews
@@ -213,6 +213,8 @@ def test_people_come_and_go(nouns: Nouns) -> None:
     digest = nouns.asked()
     refused = code_of(lambda: nouns.reviews.approve("rev-1", digest=digest, by="ines", secret="s3cret"))
     assert refused == "person_revoked"
+    with pytest.raises(Refused, match=r"ines was revoked at 2027-01-15T08:00:00\.000000Z"):
+        asyncio.run(nouns.writes.suspend(all_=True, by="ines", reason="fire"))
     for name, secret in ((" ", "x"), ("ida ", "x"), ("ida", "")):
         assert code_of(lambda name=name, secret=secret: nouns.people.add(name, secret=secret)) == "usage"
 
@@ -334,3 +336,27 @@ def test_verify_of_one_run_counts_that_run(nouns: Nouns) -> None:
     assert 0 < one["entries"] < whole["entries"]
     with pytest.raises(Refused):
         verify(nouns.here, run="run-9")
+
+
+def test_a_doubt_is_resolved_where_the_code_is_not_loaded(nouns: Nouns) -> None:
+    version = nouns.doubted()
+    nouns.here().registry.operations.clear()
+    shown = asyncio.run(resolving(nouns, version, as_="send-again", new_key=True, reference=None)())
+    assert shown["next_action"]["code"] == "reconcile"
+    # That it needs a reviewer, and which, is known from its review: 8 hours from the answer on.
+    with nouns.here().read() as reader:
+        target = target_here(nouns.here(), reader, nouns.filled.operation())
+    assert target.review is not None
+    assert (target.review["role"], target.review["expires_us"]) == ("approver", 8 * HOUR)
+    assert target.scope == "sha256:scope"
+
+
+def test_operations_are_listed_by_status(nouns: Nouns) -> None:
+    nouns.doubted()
+    assert [operation["number"] for operation in nouns.operations.list(status="unknown")["items"]] == [1]
+    assert nouns.operations.list(status="failed")["items"] == []
+    assert nouns.operations.list(receiver="crm")["items"] == []
+    for ask in (lambda: nouns.operations.list(status="lost"), lambda: nouns.reviews.list(state="lost")):
+        with pytest.raises(Refused) as caught:
+            ask()
+        assert caught.value.code == "usage"

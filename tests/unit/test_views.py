@@ -140,7 +140,7 @@ def test_a_pending_run_names_the_worker_that_is_missing(bench: Bench) -> None:
 def test_what_is_established_stands_in_the_order_of_the_journal(bench: Bench) -> None:
     filled = bench.filled.submitted().claimed()
     deadlines = filled.opened.deadlines
-    filled.ask(EndStep(filled.run_id, filled.fence, filled.position(), "read", {"in": "x", "out": 1}, deadlines))
+    filled.ask(EndStep(filled.run_id, filled.fence, "1", "read", {"in": "x", "out": 1}, deadlines))
     filled.ask(AskModel(filled.run_id, filled.fence, "2", "decide clerk", {"in": "x", "n": 1}, 500_000, deadlines))
     assert bench.run()["pending"] == [{"kind": "decision", "id": "2", "since_at": rfc3339(START), "deadline_at": None}]
     spend = next(row for row in bench.run()["budgets"] if row["kind"] == "spend")
@@ -322,3 +322,42 @@ def test_duplicates_lead_to_their_incident(bench: Bench) -> None:
     assert incident["operation_id"] == filled.operation_id
     for following in (bench.run()["next_action"], bench.operation()["next_action"], incident["next_action"]):
         assert command(following, bench)[:3] == ["incidents", "close", "inc-1"]
+
+
+def test_a_held_operation_is_refused_by_the_printed_command(bench: Bench) -> None:
+    filled = bench.filled.submitted().claimed()
+    first = filled.prepared()
+    other = Filled(filled.opened, filled.clock, request_id="r-2").submitted().claimed()
+    payload = {"number": "R-7", "amount": 999}
+    proposed = other.proposed(payload)
+    held = other.prepare(proposed, payload)
+    assert held.reason == ParkReason.BUSINESS_KEY_CONFLICT
+    other.parked(ParkReason.BUSINESS_KEY_CONFLICT)
+    following = bench.runs.show(other.run_id)["next_action"]
+    assert command(following, bench)[:4] == ["operations", "resolve", f"op-{held.number}", "--as"]
+    assert command(following, bench)[4] == "failed"  # never sent: refusing it can do no harm
+    assert bench.operations.show(first.operation_id)["next_action"]["code"] == "send"
+
+
+def test_a_failed_run_may_be_retried(bench: Bench) -> None:
+    filled = bench.filled.submitted().claimed()
+    failure = {"type": "ValueError", "message": "no"}
+    filled.ask(Finish(filled.run_id, filled.fence, RunState.FAILED, None, failure, None, ()))
+    run = bench.run()
+    assert (run["failure"], command(run["next_action"], bench)) == (failure, ["runs", "retry", "run-1"])
+
+
+def test_a_run_that_waits_for_a_parked_child_shows_what_moves_the_child(bench: Bench) -> None:
+    child = Filled(bench.filled.opened, bench.filled.clock, request_id="r-2").submitted().claimed()
+    child.parked(ParkReason.STEP_FAILED)
+    bench.filled.submitted().claimed()
+    bench.wait("child", child.run_id)
+    assert command(bench.run()["next_action"], bench) == ["runs", "retry", "run-1"]
+
+
+def test_a_stop_that_was_lifted_meanwhile_still_leads_somewhere(bench: Bench) -> None:
+    bench.filled.submitted().claimed()
+    bench.filled.parked(ParkReason.WRITES_SUSPENDED)
+    assert bench.run()["next_action"]["code"] == "resume"
+    bench.filled.ask(SuspendWrites(bench.filled.opened.installation_id, "all", "eve", "fire"))
+    assert command(bench.run()["next_action"], bench)[:3] == ["writes", "resume", "--all"]

@@ -43,7 +43,7 @@ def _storage(facts: Facts | None, location: Path) -> dict[str, Any]:
     if facts is None:
         unknown = ("version", "synchronous", "journal_mode", "schema_version", "bytes", "filesystem", "ephemeral")
         nowhere: list[str] = []
-        return {name: None for name in unknown} | {
+        return dict.fromkeys(unknown) | {
             "backend": "sqlite",
             "location": str(location),
             "replicas": 0,

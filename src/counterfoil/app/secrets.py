@@ -4,6 +4,7 @@ import hashlib
 import hmac
 
 from counterfoil.model.errors import Refused
+from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord
 from counterfoil.store.port import Reader
 
@@ -30,7 +31,7 @@ def prove(reader: Reader, name: str, secret: str) -> PersonRecord:
     if not fits(secret, person.secret_hash):
         raise Refused("wrong_secret", name=name)
     if person.revoked_at is not None:
-        raise Refused("person_revoked", name=name, at=person.revoked_at)
+        raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
     return person
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from counterfoil.engine.resolve import wake
 from counterfoil.model.errors import Refused
+from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.transaction import Transaction
@@ -15,7 +16,7 @@ def acting(tx: Transaction, name: str) -> PersonRecord:
     if person is None:
         raise Refused("unknown_person", name=name)
     if person.revoked_at is not None:
-        raise Refused("person_revoked", name=name, at=person.revoked_at)
+        raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
     return person
 
 

@@ -126,7 +126,8 @@ def operation_next(
         return close_incident(shown, incident, operation, run)
     if operation.status.closed:
         return nothing_left("It is closed.")
-    if operation.status is OperationStatus.UNKNOWN or (operation.reason in RESOLVED and operation.resolution is None):
+    ordered = operation.resolution is not None and run.state is not RunState.PARKED
+    if not ordered and (operation.status is OperationStatus.UNKNOWN or operation.reason in RESOLVED):
         return resolve(shown, operation, run, reviews)
     if reviews and reviews[-1].state is ReviewState.OPEN:
         return answer_review(shown, reviews[-1])
