@@ -20,6 +20,7 @@ from counterfoil.app.writes import Writes
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.reviews import Answer
 from counterfoil.model.errors import Refused
+from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.review import AnswerRecord
 from counterfoil.model.run import ParkReason, RunState
 from tests.unit.opened_ledger import HOUR, SECRETS, Filled, SetClock, opened
@@ -360,3 +361,23 @@ def test_operations_are_listed_by_status(nouns: Nouns) -> None:
         with pytest.raises(Refused) as caught:
             ask()
         assert caught.value.code == "usage"
+
+
+@pytest.mark.xfail(
+    reason="engine: closing the last doubt of a parked run does not wake it, and Resume refuses outcome_unknown"
+)
+def test_late_evidence_moves_a_parked_run(nouns: Nouns) -> None:
+    nouns.doubted()
+    with nouns.here().read() as reader:
+        (attempt,) = reader.find(AttemptRecord, "run_id", nouns.filled.run_id)
+    nouns.filled.answered(attempt)
+    assert nouns.operations.show("op-1")["status"] == "succeeded"
+    if nouns.filled.run().state is RunState.PARKED:
+        assert asyncio.run(nouns.runs.resume("run-1"))["state"] == "pending"
+
+
+@pytest.mark.xfail(reason="engine/finish.py: Resume refuses writes_suspended though nothing is suspended any more")
+def test_a_run_that_was_parked_just_after_the_stop_was_lifted_goes_on(nouns: Nouns) -> None:
+    nouns.filled.submitted().claimed()
+    nouns.filled.parked(ParkReason.WRITES_SUSPENDED)
+    assert asyncio.run(nouns.runs.resume("run-1"))["state"] == "pending"
