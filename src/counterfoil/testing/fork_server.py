@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from counterfoil.app.application import App, load_app
+from counterfoil.receivers.wire import tls
 
 Say = Callable[[object], None]
 OUT = 1
@@ -26,6 +27,7 @@ OUT = 1
 def main() -> None:
     """Serve until the input closes. This process has one thread, so what it forks is whole."""
     app = load_app(sys.argv[1])
+    _warm()
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     os.set_blocking(wake, False)
@@ -51,6 +53,13 @@ def main() -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def _warm() -> None:
+    """Load what a first exchange would load, once for all children."""
+    tls()
+    for name in ("anyio._backends._asyncio", "httpcore2"):
+        importlib.import_module(name)
+
+
 def _reap(children: set[int]) -> None:
     while children:
         pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
@@ -64,6 +73,8 @@ def _reap(children: set[int]) -> None:
 
 
 def _start(app: App, order: dict[str, Any], children: set[int], ours: tuple[int, int]) -> None:
+    with suppress(Exception):  # once for all children; the child tells what is wrong with it
+        importlib.import_module(order["function"].partition(":")[0])
     pid = os.fork()
     if pid == 0:
         _be_child(app, order, ours)
