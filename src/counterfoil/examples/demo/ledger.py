@@ -9,9 +9,14 @@ from counterfoil.app import App
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.recovery_cases import CASES
+from counterfoil.rules.recovery_rulings import Kind
 from counterfoil.testing.loopback.digest import digest_of
 
-_HOW = {"repeat": "repeat", "look_up": "lookup"}
+
+def _letter(kind: Kind) -> str:
+    """The case of the recovery table that rules so."""
+    return next(case.letter for case in CASES if case.ruling == kind.value.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +50,10 @@ class Ledger:
     def recovered(self, run_id: str, after: int, operation: dict[str, Any] | None) -> dict[str, Any]:
         """`{case, how}`: by which case of the recovery table the story went on after entry `after`."""
         for entry in self.entries(run_id, after=after):
-            if entry.kind is EntryKind.RULED:
-                said = json.loads(entry.body)["data"]
-                if said.get("ruling") in _HOW:
-                    return {"case": said["case"], "how": _HOW[said["ruling"]]}
+            if entry.kind is EntryKind.LOOKED_UP:
+                return {"case": _letter(Kind.LOOK_UP), "how": "lookup"}
+            if entry.kind is EntryKind.IN_FLIGHT and json.loads(entry.body)["data"]["ruling"] == Kind.REPEAT:
+                return {"case": _letter(Kind.REPEAT), "how": "repeat"}
         return {"case": None if operation is None else operation["case"]["letter"], "how": "none"}
 
     def decisions(self, run_ids: list[str]) -> Counter[str]:

@@ -16,7 +16,7 @@ from counterfoil.examples.demo import onboarding, payments, refund
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.model import LocalModel, ProviderModel
 from counterfoil.examples.demo.options import DemoOptions
-from counterfoil.examples.demo.processes import Commands, Crash
+from counterfoil.examples.demo.processes import Commands, Crash, WarmProcess
 from counterfoil.examples.demo.story import Stage, Staged, Story
 from counterfoil.examples.demo.telling import Telling
 from counterfoil.model.errors import Refused
@@ -38,27 +38,27 @@ async def _told(options: DemoOptions, telling: Telling) -> dict[str, Any]:
     environment = dict(settings.environment())
     provider = "OPENAI_API_KEY" in environment and "OPENAI_BASE_URL" not in environment
     folder = _folder(options)
-    kept = {name: value for name, value in environment.items() if name not in _OURS}
-    commands = Commands(folder, folder / "counterfoil.db", kept, folder / "demo.log")
-    telling.opening("your provider's" if provider else "a small local server", folder)
-    app = App("demo", db=str(commands.db))
-    paths = {"db": str(commands.db), "log": str(commands.log)}
+    paths = {"db": str(folder / "counterfoil.db"), "log": str(folder / "demo.log")}
     stories: list[dict[str, Any]] = []
     problems: list[str] = []
-    try:
-        with ExitStack() as stack:
-            if options.name == "refund":
-                kept["STRIPE_KEY"] = payments.KEY
-                staged, code = refund.stories(stack.enter_context(payments.PaymentProvider())), refund.APP
-            else:
-                staged, code = onboarding.stories(options), onboarding.APP
+    with ExitStack() as stack:
+        if options.name == "refund":
+            environment["STRIPE_KEY"] = payments.KEY
+            staged, code = refund.stories(stack.enter_context(payments.PaymentProvider()), folder), refund.APP
+        else:
+            staged, code = onboarding.stories(options, folder), onboarding.APP
+        app = App("demo", db=paths["db"])
+        stack.callback(app.close)
+        kept = {name: value for name, value in environment.items() if name not in _OURS}
+        async with WarmProcess() as warm:
+            commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
+            telling.opening("your provider's" if provider else "a small local server", folder)
+            await warm.start(code, folder, kept, commands.log)
             _ = (await commands.run("init", str(folder), "--app", code)).data
             for each in staged:
                 told = await _tell(each, commands, app, telling, ProviderModel if provider else LocalModel)
                 stories.append(told)
                 problems += each.plan.problems(told)
-    finally:
-        app.close()
     telling.closing(stories, paths, problems)
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
@@ -68,8 +68,7 @@ async def _tell(
 ) -> dict[str, Any]:
     """One story, with a receiver and a model server of its own."""
     with await asyncio.to_thread(staged.receiver) as receiver, await asyncio.to_thread(model) as asked:
-        environment = {**commands.environment, **asked.environment, staged.url_name: receiver.url}
-        own = Commands(commands.folder, commands.db, environment, commands.log, Crash(staged.crash_at))
+        own = commands.of_story({**asked.environment, staged.url_name: receiver.url}, Crash(staged.crash_at))
         return await Story(staged.plan, Stage(own, Ledger(app), asked, receiver, SystemClock(), telling)).tell()
 
 

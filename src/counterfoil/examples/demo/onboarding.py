@@ -12,17 +12,22 @@ APP = "counterfoil.examples.onboarding.app:app"
 NOBODY_LISTENS = "http://127.0.0.1:9"  # the discard port: every try of this step is refused
 
 
-def stories(options: DemoOptions) -> list[Staged]:
-    """All three, or the first alone as the options want it."""
+def stories(options: DemoOptions, kept: Path) -> list[Staged]:
+    """All three, or the first alone as the options want it. `kept`: where the receivers' record files lie."""
     folder = Path(options.input or SAMPLE_FOLDERS / "acme").absolute()
     kind = options.receiver or "key"
-    first = _staged(_asked(options, folder, kind), _crash_at(options, kind), options.fault, options.receiver_url)
-    return [first] if options.one_story else [first, _staged(_no_way(folder), REPLIED), _staged(_fails(folder), None)]
+    plan = _asked(options, folder, kind)
+    first = _staged(plan, kept, _crash_at(options, kind), options.fault, options.receiver_url)
+    if options.one_story:
+        return [first]
+    return [first, _staged(_no_way(folder), kept, REPLIED), _staged(_fails(folder), kept, None)]
 
 
-def _staged(plan: Plan, crash_at: str | None, fault: str | None = None, url: str | None = None) -> Staged:
+def _staged(plan: Plan, kept: Path, crash_at: str | None, fault: str | None = None, url: str | None = None) -> Staged:
     def receiver() -> SandboxReceiver | OtherReceiver:
-        return SandboxReceiver(plan.receiver_kind, fault=fault) if url is None else OtherReceiver(url, fault=fault)
+        if url is not None:
+            return OtherReceiver(url, fault=fault)
+        return SandboxReceiver(plan.receiver_kind, fault=fault, records=kept / f"{plan.name}.records.jsonl")
 
     return Staged(plan=plan, crash_at=crash_at, receiver=receiver, url_name="CRM_URL")
 

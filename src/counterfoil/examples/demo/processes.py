@@ -6,16 +6,16 @@ import shlex
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from counterfoil.model.errors import CounterfoilError
 
-# As the installed command, but by this interpreter, wherever its scripts lie.
-COMMAND = (sys.executable, "-c", "from counterfoil.cli.main import run; run()")
-STOP_WITHIN_S = 20.0
 COMMAND_WITHIN_S = 60.0
+STOP_WITHIN_S = 20.0
+KILLED = -signal.SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Ended:
 
     @property
     def killed(self) -> bool:
-        return self.status == -signal.SIGKILL
+        """By SIGKILL: the demo sends none itself to a command."""
+        return self.status == KILLED
 
     @property
     def data(self) -> dict[str, Any]:
@@ -41,81 +42,158 @@ class Ended:
 
 @dataclass(slots=True)
 class Crash:
-    """Which boundary kills the first process that reaches it; `pid` once it has."""
+    """Which boundary kills the first process that reaches it; `pid` once it has, then `recovery_pid` of the next one."""
 
-    boundary: str | None
+    boundary: str | None = None
     pid: int | None = None
     recovery_pid: int | None = None
 
     @property
     def armed(self) -> bool:
+        """Nobody was killed yet."""
         return self.boundary is not None and self.pid is None
 
     def environment(self) -> dict[str, str]:
+        """What makes a process kill itself there."""
         return {"COUNTERFOIL_CRASH_AT": self.boundary} if self.armed and self.boundary is not None else {}
 
     def note(self, pid: int, status: int) -> bool:
         """Whether this end was the crash. Another process may have been on its way to the same boundary."""
-        if self.boundary is None or status != -signal.SIGKILL:
+        if self.boundary is None or status != KILLED:
             return False
         self.pid = pid if self.pid is None else self.pid
         return True
 
 
 @dataclass(slots=True)
+class Child:
+    """A process that was started. `ended` holds its status once it is gone."""
+
+    pid: int
+    ended: asyncio.Future[int]
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has ended."""
+        return self.ended.done()
+
+
+class WarmProcess:
+    """Starts children from one process that has imported everything (warm.py)."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._starting: list[asyncio.Future[Child]] = []
+        self._children: dict[int, Child] = {}
+        self._reader: asyncio.Task[None] | None = None
+
+    async def start(self, app: str, folder: Path, environment: Mapping[str, str], log: Path) -> None:
+        """Have it import the application. It is ready when the first child is."""
+        with log.open("ab") as errors:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "counterfoil.examples.demo.warm", app),
+                cwd=folder,
+                env=dict(environment),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C goes to the demo, which ends what it started
+            )
+        self._reader = asyncio.create_task(self._read())
+
+    async def child(self, request: dict[str, Any]) -> Child:
+        """One command in a process of its own."""
+        started: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
+        self._starting.append(started)
+        self._send(request)
+        return await started
+
+    def signal(self, child: Child, number: signal.Signals) -> None:
+        """Send a signal to a child that is still there."""
+        self._send({"stop": child.pid, "signal": number.value})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            await self._process.wait()
+        if self._reader is not None:
+            await self._reader
+
+    def _send(self, request: dict[str, Any]) -> None:
+        assert self._process is not None and self._process.stdin is not None, "it was started"
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+
+    async def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None, "it was started"
+        while line := await self._process.stdout.readline():
+            said = json.loads(line)
+            if "started" in said:
+                child = Child(said["started"], asyncio.get_running_loop().create_future())
+                self._children[child.pid] = child
+                self._starting.pop(0).set_result(child)
+            elif "ended" in said:
+                self._children.pop(said["ended"]).ended.set_result(said["status"])
+        for started in self._starting:
+            started.set_exception(CounterfoilError("defect", problem="The demo's processes could not be started. See the log."))
+        for child in self._children.values():
+            child.ended.set_result(KILLED)
+
+
+@dataclass(slots=True)
 class Commands:
     """Runs commands of the command line on one database. Everything they say goes to the log, too."""
 
+    warm: WarmProcess
     folder: Path
     db: Path
     environment: Mapping[str, str]
     log: Path
-    crash: Crash = field(default_factory=lambda: Crash(None))
+    crash: Crash = field(default_factory=Crash)
+    _n: int = 0
+
+    def of_story(self, environment: Mapping[str, str], crash: Crash) -> "Commands":
+        """The same with more in the environment, and somebody to be killed."""
+        return replace(self, environment={**self.environment, **environment}, crash=crash)
 
     async def run(self, *words: str) -> Ended:
         """One command to its end. A crash is noted, never raised."""
-        process = await self._start(words, asyncio.subprocess.PIPE)
+        child, out = await self._start(words)
         async with asyncio.timeout(COMMAND_WITHIN_S):
-            out, _ = await process.communicate()
-        status = process.returncode or 0
-        self.crash.note(process.pid, status)
-        self._say(f"# {process.pid} ended with {status}\n{out.decode()}")
-        document = json.loads(out) if out.strip() else None
-        return Ended(process.pid, status, document)
+            status = await child.ended
+        self.crash.note(child.pid, status)
+        text = out.read_text()
+        out.unlink()
+        self._say(f"# {child.pid} ended with {status}\n{text}")
+        return Ended(child.pid, status, json.loads(text) if text.strip() else None)
 
-    async def worker(self) -> asyncio.subprocess.Process:
+    async def worker(self) -> Child:
         """A worker that runs until it is stopped, or killed."""
-        return await self._start(("worker",), asyncio.subprocess.DEVNULL)
+        return (await self._start(("worker",)))[0]
 
-    async def stop(self, worker: asyncio.subprocess.Process) -> None:
+    async def stop(self, worker: Child) -> None:
         """Let a worker drain. A crash on the way is noted."""
-        if worker.returncode is None:
-            worker.terminate()
-            try:
-                async with asyncio.timeout(STOP_WITHIN_S):
-                    await worker.wait()
-            except TimeoutError:
-                worker.kill()
-                await worker.wait()
-        self.crash.note(worker.pid, worker.returncode or 0)
+        self.warm.signal(worker, signal.SIGTERM)
+        _, pending = await asyncio.wait([worker.ended], timeout=STOP_WITHIN_S)
+        if pending:
+            raise CounterfoilError("defect", problem=f"The worker {worker.pid} did not end within {STOP_WITHIN_S:g} s.")
+        self.crash.note(worker.pid, worker.ended.result())
 
-    async def _start(self, words: tuple[str, ...], out: int) -> asyncio.subprocess.Process:
+    async def _start(self, words: tuple[str, ...]) -> tuple[Child, Path]:
+        self._n += 1
+        out = self.folder / f".answer-{self._n}-{id(self)}"
         arguments = [*words, "--db", str(self.db), "--json"]
-        with self.log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *COMMAND,
-                *arguments,
-                cwd=self.folder,
-                env={**self.environment, **self.crash.environment()},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=out,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C goes to the demo, which stops what it started
-            )
-        self._say(f"$ counterfoil {shlex.join(arguments)}  # {process.pid}\n")
+        environment = {**self.environment, **self.crash.environment()}
+        request = {"argv": arguments, "cwd": str(self.folder), "environment": environment, "out": str(out)}
+        child = await self.warm.child({**request, "err": str(self.log)})
+        self._say(f"$ counterfoil {shlex.join(arguments)}  # {child.pid}\n")
         if self.crash.pid is not None and self.crash.recovery_pid is None:
-            self.crash.recovery_pid = process.pid
-        return process
+            self.crash.recovery_pid = child.pid
+        return child, out
 
     def _say(self, text: str) -> None:
         with self.log.open("a") as log:

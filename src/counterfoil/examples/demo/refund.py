@@ -1,6 +1,6 @@
 """The stories of the refund: three stops, a saved error, the same request twice, and another amount for it."""
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from counterfoil.examples.demo.payments import PaymentProvider, ProviderReceiver
@@ -12,8 +12,8 @@ APP = "counterfoil.examples.refund.app:app"
 PAID, GIVEN_BACK, OTHER = 4900, 1200, 1500
 
 
-def stories(provider: PaymentProvider) -> list[Staged]:
-    """All of them; the last two are about the request of the third."""
+def stories(provider: PaymentProvider, kept: Path) -> list[Staged]:
+    """All of them; the last two are about the request of the third. `kept`: where the sandbox's record file lies."""
     shared = _paid(provider)
     return [
         _at_provider(
@@ -32,7 +32,7 @@ def stories(provider: PaymentProvider) -> list[Staged]:
             _plan("refund-resubmitted", "3. Killed with the receipt saved; then the same request again.", "R-1003", shared),
             "operation.classified",
         ),
-        _saved_error(),
+        _saved_error(kept),
         _at_provider(
             provider,
             _plan("refund-same-request", "5. Another run for refund R-1003: it finds the first one's receipt.", "R-1003", shared),
@@ -79,9 +79,12 @@ def _at_provider(provider: PaymentProvider, plan: Plan, crash_at: str | None, *,
     return Staged(plan=plan, crash_at=crash_at, receiver=receiver, url_name="STRIPE_URL")
 
 
-def _saved_error() -> Staged:
+def _saved_error(kept: Path) -> Staged:
     """The effect, and a 500 that is saved under its key: made in the sandbox, since the server only fails charges."""
     title = "4. The refund is made, but a 500 is saved under its key: look it up, do not repeat."
     plan = _plan("refund-saved-500", title, "R-1004", "ch_sandbox")
-    make: Callable[[], SandboxReceiver] = lambda: SandboxReceiver("A", fault="error-after-accept")  # noqa: E731
-    return Staged(plan=plan, crash_at=None, receiver=make, url_name="STRIPE_URL")
+
+    def receiver() -> SandboxReceiver:
+        return SandboxReceiver("A", fault="error-after-accept", records=kept / f"{plan.name}.records.jsonl")
+
+    return Staged(plan=plan, crash_at=None, receiver=receiver, url_name="STRIPE_URL")

@@ -11,7 +11,7 @@ from typing import Any
 from counterfoil.engine.clock import Clock
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.model import LocalModel
-from counterfoil.examples.demo.processes import Commands, Ended
+from counterfoil.examples.demo.processes import Child, Commands, Ended
 from counterfoil.examples.demo.receivers import Receiver
 from counterfoil.examples.demo.telling import Telling
 from counterfoil.model.errors import CounterfoilError, Refused
@@ -80,7 +80,7 @@ class Story:
 
     plan: Plan
     stage: Stage
-    _worker: asyncio.subprocess.Process | None = None
+    _worker: Child | None = None
     _crashed_at: int = -1
     _retried: bool = False
 
@@ -95,6 +95,8 @@ class Story:
         finally:
             await self._stop()
         crash = self.stage.commands.crash
+        if run.state is RunState.FAILED:
+            raise CounterfoilError("defect", problem=f"{run.run_id} failed: {run.failure}")
         if crash.armed:
             raise Refused("unknown_boundary", name=crash.boundary)
         before = len(self.stage.ledger.entries(run.run_id))
@@ -172,18 +174,19 @@ class Story:
     def _moved(self, seen: RunRecord) -> bool:
         run = self.stage.ledger.run(self.plan.request_id)
         assert run is not None, "a stored run is never deleted"
-        if self._worker is None or self._worker.returncode is not None or _at_rest(run):
+        if self._worker is None or self._worker.gone or _at_rest(run):
             return True
         return self.stage.ledger.open_review(run.run_id) is not None
 
     async def _bury(self) -> None:
         """A worker that is gone was killed at the boundary, or the demo is broken."""
         worker = self._worker
-        if worker is None or worker.returncode is None:
+        if worker is None or not worker.gone:
             return
         self._worker = None
-        if not self.stage.commands.crash.note(worker.pid, worker.returncode):
-            raise CounterfoilError("defect", problem=f"The worker {worker.pid} ended with status {worker.returncode}.")
+        status = worker.ended.result()
+        if not self.stage.commands.crash.note(worker.pid, status):
+            raise CounterfoilError("defect", problem=f"The worker {worker.pid} ended with status {status}. See the log.")
         run = self.stage.ledger.run(self.plan.request_id)
         self._noticed(None if run is None else run.run_id, "worker")
 
