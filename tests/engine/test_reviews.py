@@ -230,7 +230,7 @@ def test_suspended_writes_hold_and_resume(house_with_crm: House, crm: SandboxPro
 
     async def story() -> None:
         house.found()
-        await house.app.writes.suspend(receiver="crm", by="ana", secret=SECRET, reason="they are moving")
+        await house.app.writes.suspend(receiver="crm", by="ana", reason="they are moving")
         async with house.working():
             submitted = await house.app.submit(workflow, Order(number="1"), request_id="r")
             run = await house.state(submitted.run_id, "parked")

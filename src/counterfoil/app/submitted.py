@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, Generic, Literal, TypeVar
 
+from counterfoil.app.views.run import run_summary
+from counterfoil.app.views.shown import Shown
 from counterfoil.engine.definitions import Workflow, loaded, signature_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.codec import parsed
@@ -68,10 +70,11 @@ def waits_for_person(run: RunRecord, now: int) -> bool:
 
 
 def unresolved(opened: Opened, run: RunRecord) -> Unresolved:
-    """What a caller is told about a run that only a person moves."""
+    """What a caller is told about a run that only a person moves, with the command that moves it."""
     with opened.read() as reader:
         operations = reader.find(OperationRecord, "run_id", run.run_id)
+        summary = run_summary(Shown.of(opened, reader), run)
     doubts = [o for o in operations if o.status in (OperationStatus.UNKNOWN, OperationStatus.IN_FLIGHT)]
     operation = doubts[0] if doubts else operations[-1] if operations else None
-    command = f"counterfoil runs show {run.run_id}"
+    command = summary["next_action"]["command"] or f"counterfoil runs show {run.run_id}"
     return Unresolved(run.run_id, operation.operation_id if operation else None, command, sentence=run.sentence)

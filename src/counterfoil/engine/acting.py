@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from counterfoil.engine.resolve import wake
+from counterfoil.engine.waking import wake
 from counterfoil.model.errors import Refused
 from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord

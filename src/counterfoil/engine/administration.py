@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting, wake_parked
-from counterfoil.engine.resolve import wake
 from counterfoil.engine.restoring import BeginRestore as BeginRestore
 from counterfoil.engine.restoring import FinishRestore as FinishRestore
 from counterfoil.engine.restoring import begin_restore as begin_restore
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.proposals import scope_of
 from counterfoil.engine.situation import Target, newest_review, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.codec import compact, digest_of, parsed
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord
@@ -77,11 +78,20 @@ def advanced(
     if ruling.kind in _OPENS:
         case, _ = rule(gather(situation_in(tx, target, operation=changed)))  # shown: what holds once the review is open
     ruled = replace(changed, case_letter=case.letter, case_sentence=case.sentence)
+    if ruling.kind in _OPENS:
+        tx.append(
+            target.run_id,
+            EntryKind.REVIEW,
+            name=operation.name,
+            data={"operation_id": operation.operation_id, "version": operation.proposal_version, "case": case.letter},
+        )
     if ruled != before:
         # When to look again moves all the time; it is written where something else changes.
         ruled = replace(ruled, next_at=next_at, version=before.version + 1)
         tx.put(ruled)
         closes = ruled.status.closed and not before.status.closed
+        if closes:
+            wake(tx, target.run_id)  # late evidence moves a run that was parked for this doubt
         tx.append(
             target.run_id,
             EntryKind.CLOSED if closes else EntryKind.RULED,

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -133,7 +132,7 @@ def _newest(execution: Execution, position: str, name: str) -> str | None:
     return max(earlier, key=lambda place: int(place[len(prefix) :]), default=None)
 
 
-_names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_names: dict[int, tuple[Any, str]] = {}  # by identity, holding the agent: agents need not be hashable
 
 
 def agent_name(agent: Any) -> str:
@@ -142,11 +141,11 @@ def agent_name(agent: Any) -> str:
     It is kept as first seen: Pydantic AI gives an agent a name of the caller's making at its first run, and a replay
     must ask under the name that the record holds.
     """
-    known = _names.get(agent)
+    known = _names.get(id(agent))
     if known is None:
         given = getattr(agent, "name", None) or getattr(getattr(agent, "output_type", None), "__name__", None)
-        known = _names[agent] = str(given or type(agent).__name__)
-    return known
+        known = _names[id(agent)] = (agent, str(given or type(agent).__name__))
+    return known[1]
 
 
 def model_name(agent: Any) -> str | None:

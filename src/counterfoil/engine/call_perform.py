@@ -11,7 +11,6 @@ from counterfoil.engine.driver import drive
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.proposals import Intent, Prepare, Propose
-from counterfoil.engine.verb import owner_facts
 from counterfoil.model import ids
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of, parsed
@@ -50,19 +49,8 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
         contract_digest=operation.contract.digest(),
         contract=compact(operation.contract.stored()),
         owner=owner_of(owner).name,
-        review=review_facts(operation),
+        review=operation.review_facts(),
     ), typed
-
-
-def review_facts(operation: Operation[Any, Any]) -> dict[str, Any] | None:
-    if operation.review is None:
-        return None
-    expires_us = int(operation.review.expires_in.total_seconds() * 1_000_000)
-    return {
-        "role": operation.review.role,
-        "expires_us": expires_us,
-        "owner": owner_facts(owner_of(operation.review.owner)),
-    }
 
 
 def payload_adapter(operation: Operation[Any, Any]) -> TypeAdapter[Any]:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from counterfoil.model.budget import Budget, Retry
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
-from counterfoil.model.people import Owner
+from counterfoil.model.people import Owner, owner_of
 from counterfoil.model.review import ReviewBy
 
 P = TypeVar("P")
@@ -60,6 +60,17 @@ class Operation(Generic[P, R]):
     @property
     def action(self) -> str:
         return self.contract.action or self.name
+
+    def review_facts(self) -> dict[str, Any] | None:
+        """Role, time and owner of the review that it asks for, as JSON; None where it asks for none."""
+        if self.review is None:
+            return None
+        owner = owner_of(self.review.owner)
+        return {
+            "role": self.review.role,
+            "expires_us": self.review.expires_in // timedelta(microseconds=1),
+            "owner": {"name": owner.name, "within_us": owner.within // timedelta(microseconds=1), "then": owner.then},
+        }
 
     def key_of(self, payload: Any) -> str | None:
         """The business key of a payload: a field of it, or what the function says."""

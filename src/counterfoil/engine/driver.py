@@ -6,10 +6,9 @@ from counterfoil.engine.advance import Advance, Advanced, OpenReview, park_reaso
 from counterfoil.engine.attempts import SenderGone
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
-from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Demand, Execution
 from counterfoil.engine.locks import holder_is_gone
-from counterfoil.engine.reconcile import ask_receiver
+from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
 from counterfoil.engine.sender import attempt
 from counterfoil.engine.situation import Target
@@ -23,22 +22,6 @@ from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
 
-def target_for(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> Target:
-    from counterfoil.engine.call_perform import review_facts
-
-    opened = execution.opened
-    endpoint = endpoint_of(opened.registry, operation, opened.environ)
-    return Target(
-        record.operation_id,
-        record.run_id,
-        record.contract_digest,
-        record.business_key,
-        endpoint.scope,
-        review_facts(operation),
-        opened.clock_jumped(),
-    )
-
-
 async def drive(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:
     """Returns when the operation is closed. A doubt that only a person moves is a demand, and waits."""
     if execution.operations[operation_id].reused_from is not None:
@@ -50,7 +33,7 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
             execution.demand(f"operation {operation_id}", None)
             return
         await execution.owned(_prove_senders_gone(execution, operation, record))
-        target = target_for(execution, operation, execution.operations[operation_id])
+        target = here(execution.opened, operation, execution.operations[operation_id])
         advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
         execution.catch_up()
         if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
@@ -178,6 +161,6 @@ async def _prove_senders_gone(execution: Execution, operation: Operation[Any, An
         if a.sender_gone_at is None and a.worker_id != execution.worker_id and holder_is_gone(opened.locks, a)
     )
     if gone:
-        target = target_for(execution, operation, record)
+        target = here(execution.opened, operation, record)
         await execution.write(SenderGone(execution.run.run_id, target, gone))
         execution.catch_up()

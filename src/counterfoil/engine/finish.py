@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.parking import parked
-from counterfoil.engine.resolve import wake
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.engine.waking import wake
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord
@@ -256,8 +256,6 @@ _MOVED_OTHERWISE = frozenset(
         ParkReason.ORDER_OVERTAKEN,
         ParkReason.DUPLICATE_FOUND,
         ParkReason.STEP_FAILED,
-        ParkReason.RESTORED,
-        ParkReason.WRITES_SUSPENDED,
         ParkReason.INTERRUPTED_TOOL,
     }
 )

@@ -13,7 +13,7 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.situation import Target
+from counterfoil.engine.situation import Target, target_of
 from counterfoil.model import ids
 from counterfoil.model.codec import canonical, digest_of, parsed
 from counterfoil.model.contract_parts import Found, Seen
@@ -79,3 +79,21 @@ def _found(operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, An
 
 def _digest(payload: BaseModel) -> str:
     return digest_of(canonical(payload.model_dump(mode="json"), where="the payload of a lookup"))
+
+
+async def look_up(opened: Opened, operation_id: str) -> Advanced:
+    """Ask now, from outside a run. What it shows is ruled on, and wakes the run when it closes the operation."""
+    with opened.read() as reader:
+        record = reader.get(OperationRecord, operation_id)
+    if record is None:
+        raise Refused("not_found", what="operation", id=operation_id)
+    operation = opened.registry.operations.get(record.name)
+    if operation is None:
+        raise Refused("no_lookup", operation_id=operation_id)
+    return await ask_receiver(opened, operation, record, here(opened, operation, record))
+
+
+def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:
+    """The operation as this process would send it now."""
+    scope = endpoint_of(opened.registry, operation, opened.environ).scope
+    return target_of(record, scope, operation.review_facts(), opened.clock_jumped())

@@ -7,6 +7,7 @@ from typing import ClassVar
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.situation import Target, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord
@@ -14,7 +15,7 @@ from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
-from counterfoil.model.run import RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.authority import acts_alone, may_decide
 from counterfoil.rules.gather import gather
 from counterfoil.rules.recovery_facts import Attempt, Key
@@ -145,21 +146,3 @@ class Resolve(RunVerb):
             "evidence": said.evidence,
             "reference": said.reference,
         }
-
-
-def wake(tx: Transaction, run_id: str) -> None:
-    """Somebody outside moved something of this run: a worker looks at it at once. The run keeps its end, if it heads for one."""
-    run = tx.must(RunRecord, run_id)
-    if run.state is RunState.PARKED:
-        tx.put(
-            replace(
-                run,
-                state=RunState.PENDING,
-                reason=None,
-                sentence=RUN_SENTENCES[RunState.PENDING],
-                due_at=tx.now,
-                deadline_at=tx.now + 15 * 60 * 1_000_000,
-            )
-        )
-    elif run.state in (RunState.WAITING, RunState.PENDING):
-        tx.put(replace(run, due_at=tx.now))

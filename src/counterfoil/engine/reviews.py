@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from counterfoil.engine.resolve import wake
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind

@@ -86,7 +86,9 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
     run = tx.must(RunRecord, target.run_id)
     operation = operation or operation_in(tx, target)
     contract = Contract.from_stored(parsed(tx.must(ContractRecord, target.contract_digest).body))
-    review = newest_review(tx.find(ReviewRecord, "operation_id", target.operation_id))
+    # What was said of another version, also "please revise", says nothing of this one.
+    reviews = tx.find(ReviewRecord, "operation_id", target.operation_id)
+    review = newest_review([r for r in reviews if r.proposal_version == operation.proposal_version])
     attempts = tx.find(AttemptRecord, "operation_id", target.operation_id)
     incidents = _incidents(tx, target)
     budget, next_try_at = _budget(run, attempts, tx.now)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.leases import touched
-from counterfoil.engine.resolve import wake
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.engine.waking import wake
 from counterfoil.model.codec import digest_of
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
 from counterfoil.model.errors import Refused

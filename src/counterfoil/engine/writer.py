@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.store.port import Database, Mark, Outcome, Verb
+from counterfoil.store.port import Database, Mark, Outcome, StorageError, Verb
 
 BATCH_LIMIT = 512
 
@@ -101,8 +101,10 @@ class Writer:
         try:
             outcomes = self._apply([waiting.verb for waiting in batch])
         except Exception as problem:
-            if len(batch) > 1:
-                # A statement failed and all of the batch was rolled back: one by one, so that one verb spoils no other.
+            spoiled = not isinstance(problem, StorageError) or problem.refused_row
+            if len(batch) > 1 and spoiled:
+                # One verb spoilt the batch and all of it was rolled back: one by one, so that it spoils no other. After a
+                # lock, a full disk or a failed flush nothing is tried again here: of the last the fate is open.
                 for waiting in batch:
                     self._commit([waiting])
                 return

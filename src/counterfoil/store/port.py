@@ -31,8 +31,11 @@ Part = str | int
 class StorageError(Refused):
     """The database did not do it: `disk_full`, `database_busy` or `storage_failed`. Nothing of the batch is answered.
 
-    After `storage_failed` the fate of the batch is open, as after a crash: read before you act.
+    After `storage_failed` the fate of the batch is open, as after a crash: read before you act. Only with `refused_row`
+    (the schema refused what a verb put) it is certain that nothing was applied, and each verb may be tried alone.
     """
+
+    refused_row = False
 
 
 @dataclass(frozen=True, slots=True)

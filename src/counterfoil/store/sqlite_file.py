@@ -22,7 +22,9 @@ def storage_error(problem: apsw.Error, busy_seconds: float) -> StorageError:
         return StorageError("database_busy", seconds=f"{busy_seconds:g}")
     if isinstance(problem, apsw.IOError) and getattr(problem, "extendedresult", 0) in _FLUSH_CODES:
         return StorageError("storage_failed", problem=f"a flush to disk failed ({problem})")
-    return StorageError("storage_failed", problem=str(problem))
+    error = StorageError("storage_failed", problem=str(problem))
+    error.refused_row = isinstance(problem, apsw.ConstraintError)
+    return error
 
 
 def check_location(path: Path, *, create: bool) -> None:
