@@ -3,15 +3,17 @@
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import fields, heading, sentence, table
 from counterfoil.model.errors import CounterfoilError, Refused
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FOUND = 1
 DOCTOR = (
@@ -27,7 +29,7 @@ VERIFY = (
 CONFORMANCE = "{backend, server_version, collected, passed, failed, skipped, capabilities, by_area:{area:{collected, passed}}, failures}"
 
 
-def examined(console: Console, data: Any) -> None:
+def examined(console: "Console", data: Any) -> None:
     """The storage promise, then what is wrong."""
     fields(console, {name: value for name, value in data["storage"].items() if not isinstance(value, list)})
     heading(console, "what survives what")
@@ -38,7 +40,7 @@ def examined(console: Console, data: Any) -> None:
     table(console, ("status", "check", "what it found", "what to do"), rows, empty="Nothing to check.")
 
 
-def verified(console: Console, data: Any) -> None:
+def verified(console: "Console", data: Any) -> None:
     """One sentence, and what is broken."""
     good = not data["broken"] and not data["differences"]
     found = "all of it as it was written" if good else "not as it was written"
@@ -52,7 +54,7 @@ def verified(console: Console, data: Any) -> None:
         table(console, ("table", "key", "column"), rows, empty="")
 
 
-def conforms(console: Console, data: Any) -> None:
+def conforms(console: "Console", data: Any) -> None:
     """Counts by area, and what failed."""
     rows = [(area, counts["collected"], counts["passed"]) for area, counts in data["by_area"].items()]
     table(console, ("area", "collected", "passed"), rows, empty="")

@@ -1,14 +1,16 @@
 """`counterfoil explain` and `counterfoil boundaries`: what the code says, before anything runs."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from counterfoil.cli import pages
 from counterfoil.cli.command import Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import fields, heading, sentence
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXPLAINED = (
     "{target, items:[{operation, receiver, action, saved_decision, identity, business_key, review:{role, scope, expires_in}, "
@@ -16,7 +18,7 @@ EXPLAINED = (
 )
 
 
-def explained(console: Console, data: Any) -> None:
+def explained(console: "Console", data: Any) -> None:
     """Each operation in plain sentences, then its facts."""
     for each in data["items"]:
         heading(console, f"{each['operation']} → {each['receiver']}")

@@ -1,11 +1,11 @@
 """`counterfoil incidents`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
@@ -41,4 +41,4 @@ def close(
     why = asked(invocation, reason, "--reason", "What was found, and put in order")
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(app.incidents.close(incident, by=person, secret=secret, reason=why))
+    return awaited(app.incidents.close(incident, by=person, secret=secret, reason=why))

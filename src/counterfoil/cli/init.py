@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from counterfoil.cli.command import Group
 from counterfoil.cli.invocation import CONFIGURATION, Invocation
@@ -14,6 +13,8 @@ from counterfoil.cli.tables import fields, sentence
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from counterfoil.app import App
 
 PEOPLE = ("ana", "oscar")
@@ -21,7 +22,7 @@ OWN_APP, OWN_FILE = "app:app", "app.py"
 SECRET_BITS = 128
 
 
-def initialised(console: Console, data: Any) -> None:
+def initialised(console: "Console", data: Any) -> None:
     """What was made, and what to type next."""
     sentence(console, f"{data['directory']} is initialised.")
     named = {"database": data["database"], "application": data["app"], "marker": data["marker"]}

@@ -1,12 +1,12 @@
 """`counterfoil operations`."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import LARGEST, Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.prompts import asked, asked_evidence, secret_of
@@ -42,7 +42,7 @@ def show(invocation: Invocation, operation: Which) -> Any:
 @operations.command("lookup", data="OPERATION", shows=pages.operation)
 def lookup(invocation: Invocation, operation: Which) -> Any:
     """Ask the receiver about an operation now. Needs the application's code."""
-    return asyncio.run(invocation.with_code().operations.lookup(operation))
+    return awaited(invocation.with_code().operations.lookup(operation))
 
 
 @operations.command("resolve", data="OPERATION", shows=pages.operation)
@@ -77,7 +77,7 @@ def resolve(  # noqa: PLR0913 - each is an option of the command
     why = asked(invocation, reason, "--reason", "Why are you sure")
     content, name = asked_evidence(invocation, evidence)
     person = asked(invocation, by, "--by", "Who are you")
-    return asyncio.run(
+    return awaited(
         app.operations.resolve(
             operation, as_=as_, by=person, secret=secret_of(invocation, person, secret_file), reason=why, evidence=content,
             evidence_name=name, expect_version=expect_version, reference=reference, new_key=new_key,

@@ -1,16 +1,17 @@
 """What a person sees of runs, operations, reviews and what stands around them."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.cli.tables import fields, heading, more, next_action, plain, sentence, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Data = Mapping[str, Any]
 
 
-def runs(console: Console, data: Data) -> None:
+def runs(console: "Console", data: Data) -> None:
     """A list of runs."""
     rows = [
         (
@@ -27,7 +28,7 @@ def runs(console: Console, data: Data) -> None:
     more(console, data)
 
 
-def run(console: Console, data: Data) -> None:
+def run(console: "Console", data: Data) -> None:
     """The sentence first, then what is established, pending, uncertain, who can move it, and the records."""
     title = f"run-{data['number']} {data['workflow']} {data['state']}" + (
         f" ({data['reason']})" if data["reason"] else ""
@@ -61,13 +62,13 @@ def run(console: Console, data: Data) -> None:
     sentence(console, f"{len(records['execution_state']['entries'])} entries, {counts}; all of it with --json")
 
 
-def moved_run(console: Console, data: Data) -> None:
+def moved_run(console: "Console", data: Data) -> None:
     """A run after a command moved it."""
     sentence(console, f"run-{data['number']} is {data['state']}" + (f" ({data['reason']})" if data["reason"] else ""))
     next_action(console, data["next_action"])
 
 
-def operations(console: Console, data: Data) -> None:
+def operations(console: "Console", data: Data) -> None:
     """A list of operations."""
     rows = [
         (
@@ -81,7 +82,7 @@ def operations(console: Console, data: Data) -> None:
     more(console, data)
 
 
-def operation(console: Console, data: Data) -> None:
+def operation(console: "Console", data: Data) -> None:
     """One operation with its evidence."""
     heading(console, f"op-{data['number']} {data['operation']} {data['status']}")
     case = data["case"]
@@ -109,7 +110,7 @@ def operation(console: Console, data: Data) -> None:
         fields(console, {name: data["approval"][name] for name in ("review_id", "state", "reviewer", "role", "digest")})
 
 
-def reviews(console: Console, data: Data) -> None:
+def reviews(console: "Console", data: Data) -> None:
     """A list of reviews."""
     rows = [
         (
@@ -129,7 +130,7 @@ def reviews(console: Console, data: Data) -> None:
     more(console, data)
 
 
-def review(console: Console, data: Data) -> None:
+def review(console: "Console", data: Data) -> None:
     """What is asked, with the payload as it would leave."""
     heading(console, f"rev-{data['number']} {data['operation']} draft {data['proposal_version']} {data['state']}")
     sentence(console, data["sentence"])
@@ -147,24 +148,24 @@ def review(console: Console, data: Data) -> None:
         table(console, ("name", "bytes", "digest"), rows, empty="")
 
 
-def answered(console: Console, data: Data) -> None:
+def answered(console: "Console", data: Data) -> None:
     """What an answer did."""
     earlier = " (it was answered earlier; that answer stands)" if data["decided"] == "earlier" else ""
     sentence(console, f"{data['review_id']} is {data['state']}{earlier}")
 
 
-def people(console: Console, data: Data) -> None:
+def people(console: "Console", data: Data) -> None:
     """Everybody."""
     rows = [(p["name"], ", ".join(p["roles"]), p["stand_in_for"], p["revoked_at"]) for p in data["items"]]
     table(console, ("name", "roles", "stands in for", "revoked"), rows, empty="Nobody.")
 
 
-def person(console: Console, data: Data) -> None:
+def person(console: "Console", data: Data) -> None:
     """One person."""
     people(console, {"items": [data]})
 
 
-def incidents(console: Console, data: Data) -> None:
+def incidents(console: "Console", data: Data) -> None:
     """A list of incidents."""
     rows = [
         (f"inc-{i['number']}", i["operation_id"], i["business_key"], i["what"], i["opened_at"], i["closed_at"])
@@ -174,13 +175,13 @@ def incidents(console: Console, data: Data) -> None:
     more(console, data)
 
 
-def incident(console: Console, data: Data) -> None:
+def incident(console: "Console", data: Data) -> None:
     """One incident."""
     incidents(console, {"items": [data]})
     next_action(console, data["next_action"])
 
 
-def suspensions(console: Console, data: Data) -> None:
+def suspensions(console: "Console", data: Data) -> None:
     """What stops sending."""
     state = "Sending is suspended." if data["suspended"] else "Nothing is suspended."
     sentence(console, f"{state} {'A restore is unfinished.' if data['restore'] == 'open' else ''}".strip())
@@ -188,7 +189,7 @@ def suspensions(console: Console, data: Data) -> None:
     table(console, ("scope", "reason", "by", "at", "lifted", "lifted by"), rows, empty="There never was a suspension.")
 
 
-def workers(console: Console, data: Data) -> None:
+def workers(console: "Console", data: Data) -> None:
     """A list of worker processes."""
     rows = [
         (
@@ -202,13 +203,13 @@ def workers(console: Console, data: Data) -> None:
     table(console, ("worker", "host, process", "state", "seen"), rows, empty="No worker was ever here.")
 
 
-def record(console: Console, data: Data) -> None:
+def record(console: "Console", data: Data) -> None:
     """Names and values, for what is small."""
     fields(console, {name: _flat(value) for name, value in data.items() if name != "next_action"})
     next_action(console, data.get("next_action"))
 
 
-def items(console: Console, data: Data) -> None:
+def items(console: "Console", data: Data) -> None:
     """A list of small things, each with the same names."""
     found = data["items"]
     columns = list(found[0]) if found else []

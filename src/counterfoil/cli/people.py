@@ -1,11 +1,11 @@
 """`counterfoil people`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import SecretFile
@@ -32,7 +32,7 @@ def add(
     app = invocation.app()
     app.open()  # a database that is not there is refused before anybody is asked
     secret = new_secret(invocation, name, secret_file)
-    return asyncio.run(app.people.add(name, roles=role or (), secret=secret, stand_in_for=stand_in_for))
+    return awaited(app.people.add(name, roles=role or (), secret=secret, stand_in_for=stand_in_for))
 
 
 @people.command("list", data="{items:[PERSON], next_cursor}", shows=pages.people)
@@ -44,4 +44,4 @@ def list_people(invocation: Invocation) -> Any:
 @people.command("revoke", data="PERSON", shows=pages.person)
 def revoke(invocation: Invocation, name: Name) -> Any:
     """From now on this person decides nothing, and approvals that were not used no longer count."""
-    return asyncio.run(invocation.app().people.revoke(name))
+    return awaited(invocation.app().people.revoke(name))

@@ -1,11 +1,11 @@
 """`counterfoil restore`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
@@ -37,4 +37,4 @@ def finish(
     why = asked(invocation, reason, "--reason", "How do you know")
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(app.restore.finish(as_=as_, by=person, secret=secret, reason=why))
+    return awaited(app.restore.finish(as_=as_, by=person, secret=secret, reason=why))

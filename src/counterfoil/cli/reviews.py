@@ -1,11 +1,11 @@
 """`counterfoil reviews`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
@@ -53,7 +53,7 @@ def approve(
     app.reviews.show(review)  # an unknown one is refused before anybody is asked
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(app.reviews.approve(review, digest=digest, by=person, secret=secret, comment=comment))
+    return awaited(app.reviews.approve(review, digest=digest, by=person, secret=secret, comment=comment))
 
 
 @reviews.command("reject", data=ANSWERED, shows=pages.answered)
@@ -71,7 +71,7 @@ def reject(
     app.reviews.show(review)  # an unknown one is refused before anybody is asked
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(
+    return awaited(
         app.reviews.reject(review, digest=digest, by=person, secret=secret, comment=comment, ask_revision=ask_revision)
     )
 
@@ -90,6 +90,4 @@ def withdraw(
     app.reviews.show(review)  # an unknown one is refused before anybody is asked
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(
-        app.reviews.withdraw(review, by=person, secret=secret, comment=comment, ask_revision=ask_revision)
-    )
+    return awaited(app.reviews.withdraw(review, by=person, secret=secret, comment=comment, ask_revision=ask_revision))

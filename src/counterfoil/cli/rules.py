@@ -1,17 +1,18 @@
 """`counterfoil rules recovery`: the table that decides what happens to an operation in doubt."""
 
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import sentence, table
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 rules = group("rules", "What decides.")
 
 
-def recovery_table(console: Console, data: Any) -> None:
+def recovery_table(console: "Console", data: Any) -> None:
     """Letter, words, ruling, sentence."""
     rows = [(c["letter"], c["words"], c["ruling"], c["matched"], c["sentence"]) for c in data["cases"]]
     table(console, ("case", "facts in words", "ruling", "matched", "sentence"), rows, empty="")

@@ -1,12 +1,12 @@
 """`counterfoil runs`."""
 
-import asyncio
 import re
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.model.errors import Refused
@@ -48,7 +48,7 @@ def cancel(
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it is recorded.")] = "",
 ) -> Any:
     """Cancel a run: nothing more is sent. What is in doubt is still asked for."""
-    return asyncio.run(invocation.app().runs.cancel(run, by=by, reason=reason))
+    return awaited(invocation.app().runs.cancel(run, by=by, reason=reason))
 
 
 @runs.command("resume", data=MOVED, shows=pages.moved_run)
@@ -65,13 +65,13 @@ def resume(
 ) -> Any:
     """Move a parked run on, with higher limits where a budget is spent."""
     limits = dict(_limit(text) for text in raises or ())
-    return asyncio.run(invocation.app().runs.resume(run, by=by, raises=limits))
+    return awaited(invocation.app().runs.resume(run, by=by, raises=limits))
 
 
 @runs.command("retry", data=MOVED, shows=pages.moved_run)
 def retry(invocation: Invocation, run: Which, by: By = None) -> Any:
     """Take up a failed run, or one parked as step_failed. Finished operations answer for themselves."""
-    return asyncio.run(invocation.app().runs.retry(run, by=by))
+    return awaited(invocation.app().runs.retry(run, by=by))
 
 
 def _limit(text: str) -> tuple[str, str]:

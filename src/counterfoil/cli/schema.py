@@ -1,14 +1,15 @@
 """`counterfoil schema`: every command, option and field of this release, from the tree of commands itself."""
 
 from collections.abc import Iterator
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.cli.command import DECLARED, EVERYWHERE, Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.shapes import EXITS, PARKED, SHAPES
 from counterfoil.cli.tables import heading, sentence, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ALWAYS = (0, 2, 70)
 SCHEMA = (
@@ -17,7 +18,7 @@ SCHEMA = (
 )
 
 
-def described(console: Console, data: Any) -> None:
+def described(console: "Console", data: Any) -> None:
     """Commands with their options, then the shapes."""
     rows = [(each["usage"], each["about"]) for each in data["commands"]]
     table(console, ("command", "what it does"), rows, empty="")

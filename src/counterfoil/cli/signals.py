@@ -1,11 +1,11 @@
 """`counterfoil signals`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
 from counterfoil.cli.documents import read_json
 from counterfoil.cli.invocation import Invocation
@@ -29,4 +29,4 @@ def send(
     if not name.strip() or not signal_id.strip():
         raise Refused("usage", problem="a signal has a name and an id")
     content = None if payload is None else read_json(payload, what="the payload")
-    return asyncio.run(invocation.app().signals.send(run, name, content, signal_id=signal_id))
+    return awaited(invocation.app().signals.send(run, name, content, signal_id=signal_id))

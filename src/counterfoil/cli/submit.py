@@ -1,11 +1,10 @@
 """`counterfoil submit`."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.documents import read_json
 from counterfoil.cli.invocation import Invocation
@@ -13,6 +12,8 @@ from counterfoil.cli.tables import next_action, sentence
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from counterfoil.app import App
     from counterfoil.engine.definitions import Workflow
 
@@ -21,7 +22,7 @@ FAILED, WAITS = 1, 5
 LONGEST_ID = 500
 
 
-def submitted(console: Console, data: Any) -> None:
+def submitted(console: "Console", data: Any) -> None:
     """Which run it is, and where it stands."""
     earlier = " (this request id was known; nothing new was stored)" if data["admitted"] == "existing" else ""
     sentence(console, f"run-{data['number']} {data['run_id']} {data['state']}{earlier}")
@@ -57,7 +58,7 @@ def add_to(root: Group) -> None:
             raise Refused("usage", problem=f"--request-id has 1 to {LONGEST_ID} characters")
         app, definition = workflow_named(invocation, workflow)
         plain = read_json(file, what="the input")
-        return asyncio.run(_submit(app, definition, plain, request_id, wait))
+        return awaited(_submit(app, definition, plain, request_id, wait))
 
 
 def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[Any, Any]]":
@@ -84,6 +85,8 @@ async def _submit(
 
 async def _wait(app: "App", run_id: str, seconds: float) -> int:
     """Until the run ends, waits for a person, or the time is over; whoever drives it is another process."""
+    import asyncio
+
     from counterfoil.app.submitted import waits_for_person
     from counterfoil.model.run import RunRecord, RunState
 

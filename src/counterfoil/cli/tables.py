@@ -3,12 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 STYLES = {
     "completed": "green", "succeeded": "green", "approved": "green", "ok": "green", "yes": "green", "pass": "green",
@@ -37,14 +36,20 @@ def moment(value: Any) -> str:
     return _MOMENT.sub(r"\1 \2Z", plain(value))
 
 
-def styled(value: Any) -> Text:
+def styled(value: Any) -> "Text":
     """A value, in its colour where it is a state."""
+    from rich.text import Text
+
     text = moment(value)
     return Text(text, style=STYLES.get(text, ""))
 
 
-def table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str) -> None:
+def table(console: "Console", columns: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str) -> None:
     """A list; `empty` is the sentence where there is nothing."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     if not rows:
         console.print(Text(empty, style="dim"))
         return
@@ -60,8 +65,10 @@ def table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]
     console.print(drawn)
 
 
-def fields(console: Console, named: Mapping[str, Any]) -> None:
+def fields(console: "Console", named: Mapping[str, Any]) -> None:
     """Name and value, a line each."""
+    from rich.table import Table
+
     drawn = Table(box=None, show_header=False, pad_edge=False)
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
@@ -70,18 +77,24 @@ def fields(console: Console, named: Mapping[str, Any]) -> None:
     console.print(drawn)
 
 
-def sentence(console: Console, text: Any) -> None:
+def sentence(console: "Console", text: Any) -> None:
     """One line of prose."""
+    from rich.text import Text
+
     console.print(Text(plain(text)))
 
 
-def heading(console: Console, text: str) -> None:
+def heading(console: "Console", text: str) -> None:
     """Above a part."""
+    from rich.text import Text
+
     console.print(Text(f"\n{text}", style="bold"))
 
 
-def next_action(console: Console, action: Mapping[str, Any] | None) -> None:
+def next_action(console: "Console", action: Mapping[str, Any] | None) -> None:
     """The next allowed action, its person, and its command on a line of its own: it is there to be copied."""
+    from rich.text import Text
+
     if action is None or action["who"]["kind"] == "none":
         return
     who = action["who"]
@@ -92,7 +105,9 @@ def next_action(console: Console, action: Mapping[str, Any] | None) -> None:
         console.print(Text(f"  {plain(action['command'])}", style="bold cyan"), soft_wrap=True)
 
 
-def more(console: Console, data: Mapping[str, Any]) -> None:
+def more(console: "Console", data: Mapping[str, Any]) -> None:
     """Where a list goes on."""
+    from rich.text import Text
+
     if data.get("next_cursor") is not None:
         console.print(Text(f"more: --cursor {data['next_cursor']}", style="dim"))

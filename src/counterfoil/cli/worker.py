@@ -1,24 +1,24 @@
 """`counterfoil worker`."""
 
-import asyncio
 import signal
-import traceback
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from counterfoil.app import App
     from counterfoil.engine.worker import Worker
 
 DEFECT = 70
 
 
-def nothing(console: Console, data: Any) -> None:
+def nothing(console: "Console", data: Any) -> None:
     """A worker says nothing on stdout: what happened stands in the runs."""
     del console, data
 
@@ -34,10 +34,12 @@ def add_to(root: Group) -> None:
         ] = False,
     ) -> Any:
         """Drive runs until SIGTERM or Ctrl-C: then claim nothing more, finish or hand over, and end. A second one ends at once."""
-        return asyncio.run(_drive(invocation, invocation.with_code(), until_idle))
+        return awaited(_drive(invocation, invocation.with_code(), until_idle))
 
 
 async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer:
+    import asyncio
+
     worker = app.new_worker()
     stopped: list[str] = []
     loop = asyncio.get_running_loop()
@@ -64,6 +66,8 @@ def _problems(invocation: Invocation, worker: "Worker") -> list[str]:
     """What no run could be blamed for, logged beside the database."""
     if not worker.problems:
         return []
+    import traceback
+
     database = invocation.database().absolute()
     log = database.with_name(database.name + ".log")
     with log.open("a", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,11 +1,11 @@
 """`counterfoil writes`."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
@@ -33,9 +33,7 @@ def suspend(
     app.open()  # a database that is not there is refused before anybody is asked
     why = asked(invocation, reason, "--reason", "Why")
     person = asked(invocation, by, "--by", "Who are you")
-    return asyncio.run(
-        app.writes.suspend(by=person, reason=why, receiver=receiver, operation=operation, all_=everything)
-    )
+    return awaited(app.writes.suspend(by=person, reason=why, receiver=receiver, operation=operation, all_=everything))
 
 
 @writes.command("resume", data="SUSPENSION", shows=pages.record)
@@ -54,7 +52,7 @@ def resume(
     why = asked(invocation, reason, "--reason", "Why")
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return asyncio.run(
+    return awaited(
         app.writes.resume(by=person, secret=secret, reason=why, receiver=receiver, operation=operation, all_=everything)
     )
 

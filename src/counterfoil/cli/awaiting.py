@@ -1,0 +1,13 @@
+"""The one way from a command to the verbs that write."""
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def awaited(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run it to its end. asyncio is loaded here: `--help` does without."""
+    import asyncio
+
+    return asyncio.run(coroutine)
