@@ -42,11 +42,12 @@ def sender(
 def posted(url: str, gate: Watched | None = None, **parts: Any) -> tuple[Reply | AttemptOver, Exchange]:
     """The reply, or what ended the attempt; and the exchange."""
     how = {name: parts.pop(name) for name in ("contract", "timeout_s", "key") if name in parts}
+    rest: Any = parts or {"json": {"amount": 1}}
     made = sender(url, gate or Watched(), **how)
 
     async def one() -> Reply | AttemptOver:
         try:
-            return await made.post("/refunds", **(parts or {"json": {"amount": 1}}))
+            return await made.post("/refunds", **rest)
         except AttemptOver as over:
             return over
 

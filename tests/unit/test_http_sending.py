@@ -163,10 +163,14 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def test_a_server_that_hangs_is_given_up_and_is_maybe_sent() -> None:
-    answered = threading.Event()
-    with serving(lambda conversation, request: answered.wait(5) and None) as server:
+    hold = threading.Event()
+
+    def hang(conversation: socket.socket, request: bytes) -> None:
+        hold.wait(5)
+
+    with serving(hang) as server:
         end, exchange = posted(server.url, timeout_s=0.5)
-        answered.set()
+        hold.set()
     in_doubt(end, exchange)
     assert "Timeout" in (exchange.problem or "")
 
