@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.unit.operation_records import (
     situation,
 )
 from tests.unit.random_histories import ANSWERS, Chance, a_contract
+
+pytestmark = pytest.mark.timeout(90)  # many histories; coverage and other work on the machine slow them down
 
 
 @dataclass

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from tests.unit.operation_records import (
     SECOND,
 )
 from tests.unit.random_histories import history
+
+pytestmark = pytest.mark.timeout(90)  # many histories; coverage and other work on the machine slow them down
 
 MANY = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 numbers = st.integers(0, 10**6)
