@@ -183,7 +183,8 @@ class App:
 
 def _deadlines() -> Deadlines:
     pending, running, lease = (
-        int(float(settings.value_of(f"COUNTERFOIL_{name}_SECONDS")) * 1_000_000) for name in ("PENDING", "RUNNING", "LEASE")
+        int(float(settings.value_of(f"COUNTERFOIL_{name}_SECONDS")) * 1_000_000)
+        for name in ("PENDING", "RUNNING", "LEASE")
     )
     return Deadlines(pending, running, lease)
 

@@ -6,7 +6,7 @@ from typing import Any
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.budget import Budget
-from counterfoil.model.contract import Contract, contradictions
+from counterfoil.model.contract import Contract, refusal_at_start
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, PersonRecord, owner_of
 from counterfoil.model.review import ReviewBy
@@ -29,13 +29,9 @@ def operation_from(
     signature = signature_of(function, skip=1)
     if len(signature.inputs) != 1:
         raise Refused("type_missing", name=name, where="one payload after the call")
-    problems = contradictions(contract)
-    if problems:
-        raise Refused("contract_contradiction", name=name, problem="; ".join(problems))
-    if contract.key is None and contract.lookup is None and contract.precondition is None and not contract.procedure:
-        raise Refused("no_way_to_know", name=name)
-    if contract.duplicate != "benign" and business_key is None and not repeatable:
-        raise Refused("no_business_key", name=name, duplicate=contract.duplicate)
+    refusal = refusal_at_start(name, contract, has_business_key=business_key is not None, repeatable=repeatable)
+    if refusal is not None:
+        raise refusal
     if review is None and owner is None:
         raise Refused("no_owner", name=name)
     return Operation(name, function, receiver, contract, business_key, repeatable, review, owner)

@@ -261,7 +261,7 @@ def _open_review(tx: Transaction, target: Target, operation: OperationRecord, ki
             role=asked["role"],
             owner=asked["owner"]["name"],
             owner_then=asked["owner"]["then"],
-            scope=compact(scope_of(operation, target.scope)),
+            scope=compact(scope_of(operation, target.approval_scope or target.scope)),
             opened_at=tx.now,
             expires_at=tx.now + asked["expires_us"],
             reviewer=None,

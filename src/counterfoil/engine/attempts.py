@@ -18,13 +18,14 @@ from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gather import gather
+from counterfoil.rules.key_window import same_bytes
 from counterfoil.rules.recovery import Kind, rule
 from counterfoil.rules.recovery_facts import Resolution
+from counterfoil.rules.retry import retry_after_us
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 _CLOSED_WITHOUT_EFFECT = frozenset({Meaning.REFUSED, Meaning.NOT_APPLIED})
-EVIDENCE_LIMIT = 16 * 1024  # bytes of an answer kept with the attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,15 @@ class MarkInFlight(RunVerb):
     def decide(self, tx: Transaction) -> AttemptRecord | Advanced:
         driven(tx, self.run_id, self.fence)
         operation = operation_in(tx, self.target)
-        facts = gather(situation_in(tx, self.target))
+        situation = situation_in(tx, self.target)
+        facts = gather(situation)
         case, ruling = rule(facts)
         if ruling.kind not in (Kind.SEND, Kind.REPEAT):
             return advanced(tx, self.target, operation)
+        if self.request_digest is not None and not same_bytes(situation, self.request_digest):
+            # Other bytes under a key that carried some already: at this receiver that may be a second effect.
+            tx.put(replace(operation, version=operation.version + 1, key_state="mismatched"))
+            return advanced(tx, self.target, replace(operation, version=operation.version + 1, key_state="mismatched"))
         new_key = facts.resolution is Resolution.AGAIN_NEW
         key_number = operation.key_number + int(new_key)
         attempt = self._attempt(tx, operation, key_number)
@@ -161,7 +167,7 @@ class EndAttempt(RunVerb):
             tx.put(self._receipt(operation, tx.now))
         elif not late:
             tx.put(replace(run, failed_tries=run.failed_tries + 1))
-        changed = self._changed(operation, [ended if a.attempt_id == ended.attempt_id else a for a in attempts])
+        changed = self._changed(tx.now, operation, [ended if a.attempt_id == ended.attempt_id else a for a in attempts])
         tx.put(replace(changed, version=operation.version + 1))
         tx.append(
             self.run_id,
@@ -189,7 +195,7 @@ class EndAttempt(RunVerb):
             answer_status=self.exchange.status,
             answer_class=self.meaning.value,
             answer_at=now if answered else None,
-            exchange=compact(_evidence(self.exchange)),
+            exchange=self.exchange.kept(),
             late=late,
             # Only our own sending layer proves "never left" (rule 2); a refusal closes its own attempt alone (rule 5).
             closed=int(not self.exchange.sent or self.meaning in _CLOSED_WITHOUT_EFFECT),
@@ -212,7 +218,7 @@ class EndAttempt(RunVerb):
             now,
         )
 
-    def _changed(self, operation: OperationRecord, attempts: Sequence[AttemptRecord]) -> OperationRecord:
+    def _changed(self, now: int, operation: OperationRecord, attempts: Sequence[AttemptRecord]) -> OperationRecord:
         key_state = operation.key_state
         if self.meaning is Meaning.KEY_POISONED:
             key_state = "poisoned"
@@ -220,6 +226,7 @@ class EndAttempt(RunVerb):
             key_state = "mismatched"
         if operation.status.closed:
             return replace(operation, key_state=key_state)
+        asked = retry_after_us(self.exchange.headers) if self.meaning is Meaning.IN_PROGRESS else None
         lost = (
             operation.first_sent_at is not None and operation.first_sent_at < attempts[0].started_at
         )  # before a restore
@@ -230,19 +237,9 @@ class EndAttempt(RunVerb):
             key_state=key_state,
             sent=sent,
             status=status,
+            in_progress_until=None if asked is None else now + asked,
             first_sent_at=operation.first_sent_at if sent else None,
         )
-
-
-def _evidence(exchange: Exchange) -> dict[str, Any]:
-    """What is kept of an answer: its headers, and its body up to a limit with the digest of the whole."""
-    return {
-        "headers": dict(exchange.headers),
-        "body": exchange.body[:EVIDENCE_LIMIT].decode("utf-8", "replace"),
-        "body_digest": digest_of(exchange.body),
-        "body_bytes": len(exchange.body),
-        "problem": exchange.problem,
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ async def decide(
             facts |= {"revises": _newest(execution, position, name), "reason": reason}
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
-            outcome = await _decided(execution, agent, position, name, digest, facts, adapter)
+            outcome = await execution.given(await _decided(execution, agent, position, name, digest, facts, adapter))
         return loaded(adapter, outcome.value["output"], where=f"the decision of {name}")
 
 

@@ -84,7 +84,7 @@ async def propose(
             )
             await execution.owned(execution.write(verb))
             execution.catch_up()
-            outcome = execution.journal.ended[position]
+            outcome = await execution.given(execution.journal.ended[position])
         said = outcome.value
         return Proposal(
             ids.proposal_id(said["operation_id"], said["version"]),

@@ -37,7 +37,7 @@ async def step(
                 )
                 return dumped(signature.result, result, where=f"the result of {spec.name}")
 
-            outcome = await tried(execution, position, spec, digest, once)
+            outcome = await execution.given(await tried(execution, position, spec, digest, once))
         if outcome.failure is not None:
             raise execution.failures.recorded(outcome.failure, outcome.sequence)
         return loaded(signature.result, outcome.value["out"], where=f"the result of {spec.name}")
@@ -55,7 +55,7 @@ async def transact(execution: Execution, connect: Callable[[], Any], body: Calla
             async def once() -> Any:
                 return await invoke(in_one_transaction, connect, body, operation)
 
-            outcome = await tried(execution, position, spec, None, once)
+            outcome = await execution.given(await tried(execution, position, spec, None, once))
         if outcome.failure is not None:
             raise execution.failures.recorded(outcome.failure, outcome.sequence)
         return outcome.value["out"]

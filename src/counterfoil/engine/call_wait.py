@@ -1,7 +1,7 @@
 """Waiting calls of a run: signals, sleep, timeouts, children, branches, and plain records."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -51,6 +51,7 @@ async def sleep(execution: Execution, duration: timedelta) -> None:
                 await _fire(execution, position, "sleep", until)
             else:
                 await execution.wait(Wait("timer", position, opened.at, until, until, "sleeps"))
+        await execution.given(execution.journal.ended[position])
 
 
 async def _fire(execution: Execution, position: str, name: str, until: int) -> None:
@@ -79,7 +80,7 @@ async def wait_for(execution: Execution, signal: str, type_: Any, within: timede
                     await _fire(execution, position, name, until)
                     continue
                 await execution.wait(Wait("signal", signal, opened.at, until, until, f"waits for the signal {signal}"))
-            outcome = execution.journal.ended[position]
+            outcome = await execution.given(execution.journal.ended[position])
         if "out" not in outcome.value:
             raise execution.failures.told(TimedOut(f"The signal {signal}"), outcome.sequence)
         return loaded(adapter, parsed(outcome.value["out"]), where=f"the signal {signal}")
@@ -138,16 +139,27 @@ async def _joined(execution: Execution, position: str, parts: list[asyncio.Task[
     return [part.result() for part in parts]
 
 
-def branch(execution: Execution, body: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+class Joined:
+    """A branch that runs already. Awaiting it gives its result; a run that ends without awaiting it leaves it behind."""
+
+    def __init__(self, execution: Execution, position: str, part: asyncio.Task[Any]) -> None:
+        self._execution = execution
+        self._position = position
+        self._part = part
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._result().__await__()
+
+    async def _result(self) -> Any:
+        return (await _joined(self._execution, self._position, [self._part]))[0]
+
+
+def branch(execution: Execution, body: Coroutine[Any, Any, Any]) -> Joined:
     """Starts the body now, in a branch of its own. What comes back is awaited for its result."""
     with execution.call("branch", None) as position:
         part = execution.open_branch(_child_branch(execution, f"{position}.0."), body)
     execution.parts.append(part)
-
-    async def joined() -> Any:
-        return (await _joined(execution, position, [part]))[0]
-
-    return joined()
+    return Joined(execution, position, part)
 
 
 def _child_branch(execution: Execution, prefix: str) -> Branch:
@@ -180,7 +192,7 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
                     await execution.wait(
                         Wait("child", verb.run_id, opened.at, None, None, f"waits for {workflow.name}")
                     )
-            outcome = execution.journal.ended[position]
+            outcome = await execution.given(execution.journal.ended[position])
         return _child_result(execution, workflow, outcome.value, outcome.sequence)
 
 
@@ -212,6 +224,7 @@ async def message(execution: Execution, role: str, text: str) -> None:
                 execution.write(AppendMessage(run.run_id, run.fence, position, role, text, deadlines, data))
             )
             execution.noted(entry, data)
+            await execution.given(execution.journal.ended[position])
 
 
 async def document(execution: Execution, name: str, body: BaseModel | str) -> None:
@@ -225,3 +238,4 @@ async def document(execution: Execution, name: str, body: BaseModel | str) -> No
                 execution.write(PutDocument(run.run_id, run.fence, position, name, text, deadlines, data))
             )
             execution.noted(entry, data)
+            await execution.given(execution.journal.ended[position])

@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from counterfoil.engine.definitions import Env, Operation, Registry
 from counterfoil.model.codec import digest_of
 from counterfoil.model.errors import Refused
+from counterfoil.rules.key_window import scope_digest
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`headers` hold the credential and are never stored. `scope` is a digest of url, environment and credential."""
+    """`headers` hold the credential and are never stored.
+
+    `scope` is the digest of what narrows the key; `approval_scope` of receiver, environment and credential in full.
+    """
 
     url: str
     headers: dict[str, str]
     scope: str
+    approval_scope: str
     account: str  # what a business key is unique in: receiver and environment
 
 
-def endpoint_of(registry: Registry, operation: Operation[object, object], environ: Mapping[str, str]) -> Endpoint:
+def endpoint_of(
+    registry: Registry, operation: Operation[object, object], environ: Mapping[str, str], session: str = ""
+) -> Endpoint:
     """Raises Refused(setting_missing | unknown_receiver)."""
     receiver = registry.receivers.get(operation.receiver)
     if receiver is None:
@@ -26,8 +33,11 @@ def endpoint_of(registry: Registry, operation: Operation[object, object], enviro
     url = _value(receiver.url, environ)
     token = "" if receiver.credential is None else _value(receiver.credential.token, environ)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    scope = digest_of("\x1f".join((url, receiver.environment, digest_of(token.encode()))).encode())
-    return Endpoint(url, headers, scope, f"{receiver.name}\x1f{receiver.environment}")
+    fingerprint = digest_of(token.encode())
+    parts = {"endpoint": url, "environment": receiver.environment, "credential": fingerprint, "session": session}
+    approval_scope = digest_of("\x1f".join((url, receiver.environment, fingerprint)).encode())
+    account = f"{receiver.name}\x1f{receiver.environment}"
+    return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope, account)
 
 
 def _value(given: str | Env, environ: Mapping[str, str]) -> str:

@@ -106,9 +106,11 @@ class Execution:
         return pending_call(self.branch, self.journal, name, digest, closed=self.closed)
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
-        """A recorded outcome, when its turn has come. Raises the recorded failure, or TimedOut of a scope that fired first."""
-        if outcome is None:
-            return None
+        """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
+        return None if outcome is None else await self.given(outcome)
+
+    async def given(self, outcome: Outcome) -> Outcome:
+        """Wait for an outcome's turn. Raises TimedOut of a scope that fired before it."""
         fired = self._fired_before(outcome.sequence)
         if fired is not None:
             self.turns.pass_over(outcome.sequence)  # its caller was told that time was over
@@ -140,8 +142,7 @@ class Execution:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._owned.discard(task)
-        if not task.cancelled():
-            task.exception()  # looked at: whoever was detached from it will not
+        _looked_at(task)
         self.activity.set()
 
     # ------------------------------------------------------------------ waiting
@@ -246,7 +247,15 @@ class Execution:
                 self.branches.remove(branch)
                 self.activity.set()
 
-        return asyncio.create_task(in_branch())
+        part = asyncio.create_task(in_branch())
+        part.add_done_callback(_looked_at)
+        return part
+
+
+def _looked_at(part: asyncio.Task[Any]) -> None:
+    """Whoever waits for it hears its exception; after a suspension nobody does, and nothing is lost."""
+    if not part.cancelled():
+        part.exception()
 
 
 def _sooner(wait: Wait, scope: Scope) -> Wait:

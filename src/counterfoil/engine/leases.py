@@ -130,13 +130,16 @@ class HandOver(RunVerb):
 
 
 def touched(run: RunRecord, now: int, deadlines: Deadlines) -> RunRecord:
-    """The run with its lease and its progress deadline moved on by an entry: costs no row of its own.
+    """The run with its lease and its progress deadline moved on by an entry, or the very run where that can wait.
 
-    `deadline_at` of a running run is evidence, so it moves in steps of a tenth: not with every entry.
+    Each move costs a row and two indexes, so the lease moves once a third of it is gone, as `Renew` does; `deadline_at`
+    of a running run is evidence besides, so it moves in steps of a tenth.
     """
     fresh = now + deadlines.running
     deadline = run.deadline_at or 0
     if fresh - deadline > deadlines.running // 10:
         deadline = fresh
+    elif (run.lease_until or 0) - now > deadlines.lease - deadlines.lease // 3:
+        return run
     until = now + deadlines.lease
     return replace(run, lease_until=until, due_at=until, deadline_at=deadline)

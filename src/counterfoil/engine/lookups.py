@@ -8,9 +8,12 @@ from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.situation import Target, operation_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model import ids
-from counterfoil.model.codec import compact
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.contract import Contract
+from counterfoil.model.installation import ContractRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.receipt import LookupRecord
+from counterfoil.rules.evidence import Sighting, judge_sightings
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -36,7 +39,8 @@ class RecordLookup(RunVerb):
     def decide(self, tx: Transaction) -> Advanced:
         operation = operation_in(tx, self.target)
         n = len(tx.find(LookupRecord, "operation_id", operation.operation_id)) + 1
-        result = self.judged(operation.payload_digest)
+        contract = Contract.from_stored(parsed(tx.must(ContractRecord, self.target.contract_digest).body))
+        result = self._judged(contract, operation.payload_digest)
         tx.put(
             LookupRecord(
                 ids.derived("look", operation.operation_id, str(n)),
@@ -65,13 +69,7 @@ class RecordLookup(RunVerb):
         )
         return advanced(tx, self.target, changed)
 
-    def judged(self, payload_digest: str) -> str:
-        """Existence is not authorship: content that shows is compared, and other content is a mismatch."""
+    def _judged(self, contract: Contract, payload_digest: str) -> str:
         if self.problem is not None:
             return "unreachable"
-        references = {record["reference"] for record in self.found}
-        if len(references) > 1:
-            return "several"
-        if not references:
-            return "absent"
-        return "match" if all(record["digest"] in (None, payload_digest) for record in self.found) else "mismatch"
+        return judge_sightings(contract, payload_digest, [Sighting(r["reference"], r["digest"]) for r in self.found])

@@ -45,6 +45,7 @@ class Opened:
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
     listeners: set[Callable[[set[str]], None]] = field(default_factory=lambda: set())
+    session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
     _clock_offset: int = 0
 
     def clock_jumped(self) -> bool:
@@ -52,6 +53,7 @@ class Opened:
         return abs(self.clock.now_us() - self.clock.boot_us() - self._clock_offset) > CLOCK_MARGIN_US
 
     def __post_init__(self) -> None:
+        self.session = self.chance.hex(64)
         self._clock_offset = self.clock.now_us() - self.clock.boot_us()
 
     def read(self) -> AbstractContextManager[Reader]:

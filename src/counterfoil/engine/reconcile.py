@@ -1,7 +1,7 @@
 """Ask the receiver about one operation, and record what it showed. Asking needs no authority and no lease."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,5 +95,6 @@ async def look_up(opened: Opened, operation_id: str) -> Advanced:
 
 def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:
     """The operation as this process would send it now."""
-    scope = endpoint_of(opened.registry, operation, opened.environ).scope
-    return target_of(record, scope, operation.review_facts(), opened.clock_jumped())
+    endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
+    target = target_of(record, endpoint.scope, operation.review_facts())
+    return replace(target, clock_jump=opened.clock_jumped(), approval_scope=endpoint.approval_scope)

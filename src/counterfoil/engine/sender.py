@@ -153,6 +153,7 @@ async def attempt(
         pass
     except (Exception, asyncio.CancelledError) as raised:
         problem = raised
+    call.http.shut()  # a write that the tool left running must not send after its sender is recorded gone
     if gate.attempt is None:
         await _before_any_byte(execution, record, problem)
         return

@@ -36,6 +36,7 @@ class Target:
     scope: str
     review: dict[str, Any] | None
     clock_jump: bool = False
+    approval_scope: str | None = None  # None: from a process that does not send, so no review is opened there
 
     def reads(self) -> tuple[Read, ...]:
         reads = [
@@ -59,17 +60,10 @@ class Target:
         return tuple(reads)
 
 
-def target_of(
-    operation: OperationRecord, scope: str, review: dict[str, Any] | None, clock_jump: bool = False
-) -> Target:
+def target_of(operation: OperationRecord, scope: str, review: dict[str, Any] | None) -> Target:
+    """As a process addresses it that does not send."""
     return Target(
-        operation.operation_id,
-        operation.run_id,
-        operation.contract_digest,
-        operation.business_key,
-        scope,
-        review,
-        clock_jump,
+        operation.operation_id, operation.run_id, operation.contract_digest, operation.business_key, scope, review
     )
 
 
@@ -108,6 +102,7 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
         restore=tx.installation,
         now=tx.now,
         next_try_at=next_try_at,
+        approval_scope_now=target.approval_scope,
         weighed_at=max((incident.closed_at for incident in incidents if incident.closed_at is not None), default=None),
     )
 

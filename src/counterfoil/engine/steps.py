@@ -22,7 +22,10 @@ class EndStep(RunVerb):
     boundary: ClassVar[str] = "step.ended"
 
     def decide(self, tx: Transaction) -> Any:
-        tx.put(touched(driven(tx, self.run_id, self.fence), tx.now, self.deadlines))
+        run = driven(tx, self.run_id, self.fence)
+        moved = touched(run, tx.now, self.deadlines)
+        if moved is not run:
+            tx.put(moved)
         return tx.append(self.run_id, self.kind, position=self.position, name=self.name, data=self.data)
 
 

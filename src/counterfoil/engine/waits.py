@@ -110,7 +110,7 @@ class Receive(RunVerb):
             self.run_id,
             EntryKind.RECEIVED,
             position=self.position,
-            name=self.name,
+            name=f"wait_for {self.name}",
             data={"signal_id": signal.signal_id, "out": signal.payload},
         )
 

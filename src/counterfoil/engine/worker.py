@@ -107,7 +107,9 @@ class Worker:
         await self.opened.write(WorkerStopped(dead.worker_id))
 
     def _committed(self, run_ids: set[str]) -> None:
-        """Called by the writer's thread after each commit of this process."""
+        """Called by the writer's thread after each commit of this process. A runner knows of its own entries."""
+        if all(run_id in self._runners for run_id in run_ids):
+            return
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._touched, run_ids)
 

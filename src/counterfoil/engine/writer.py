@@ -42,6 +42,7 @@ class Writer:
         self._queue: deque[_Waiting] = deque()
         self._condition = threading.Condition()
         self._closing = False
+        self._handed: dict[asyncio.AbstractEventLoop, list[_Waiting]] = {}  # what each loop has not handed over yet
         self._broken: CounterfoilError | None = None
         self._thread = threading.Thread(target=self._work, name="counterfoil-writer", daemon=True)
         self._thread.start()
@@ -49,13 +50,18 @@ class Writer:
     async def submit(self, verb: RunVerb) -> Any:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._enqueue(_Waiting(verb, future, loop))
+        waiting = self._handed.get(loop)
+        if waiting is None:
+            # One wake-up of the writer for all that this turn of the loop asks: it would fight us for the interpreter.
+            waiting = self._handed[loop] = []
+            loop.call_soon(self._hand_over, loop)
+        waiting.append(_Waiting(verb, future, loop))
         return await future
 
     def ask(self, verb: RunVerb) -> Any:
         """For threads that are not the event loop's: the edge of a synchronous program."""
         future: Future[Any] = Future()
-        self._enqueue(_Waiting(verb, future, None))
+        self._enqueue([_Waiting(verb, future, None)])
         return future.result()
 
     def close(self) -> None:
@@ -64,11 +70,18 @@ class Writer:
             self._condition.notify()
         self._thread.join()
 
-    def _enqueue(self, waiting: "_Waiting") -> None:
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        waiting = self._handed.pop(loop)
+        try:
+            self._enqueue(waiting)
+        except Refused as refused:
+            _answer([(each, Outcome(None, refused)) for each in waiting])
+
+    def _enqueue(self, waiting: "list[_Waiting]") -> None:
         with self._condition:
             if self._closing:
                 raise Refused("storage_failed", problem="the writer is closed")
-            self._queue.append(waiting)
+            self._queue.extend(waiting)
             self._condition.notify()
 
     def _work(self) -> None:
