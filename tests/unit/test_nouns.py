@@ -363,9 +363,6 @@ def test_operations_are_listed_by_status(nouns: Nouns) -> None:
         assert caught.value.code == "usage"
 
 
-@pytest.mark.xfail(
-    reason="engine: closing the last doubt of a parked run does not wake it, and Resume refuses outcome_unknown"
-)
 def test_late_evidence_moves_a_parked_run(nouns: Nouns) -> None:
     nouns.doubted()
     with nouns.here().read() as reader:
@@ -376,7 +373,6 @@ def test_late_evidence_moves_a_parked_run(nouns: Nouns) -> None:
         assert asyncio.run(nouns.runs.resume("run-1"))["state"] == "pending"
 
 
-@pytest.mark.xfail(reason="engine/finish.py: Resume refuses writes_suspended though nothing is suspended any more")
 def test_a_run_that_was_parked_just_after_the_stop_was_lifted_goes_on(nouns: Nouns) -> None:
     nouns.filled.submitted().claimed()
     nouns.filled.parked(ParkReason.WRITES_SUSPENDED)

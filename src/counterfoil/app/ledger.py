@@ -11,6 +11,7 @@ from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped
 from counterfoil.engine.port import Run
 from counterfoil.engine.submission import submission
 from counterfoil.engine.worker import Worker
+from counterfoil.engine.writer import Touched
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import OperationFailed, Refused, StepFailed, failure_from
@@ -99,7 +100,7 @@ class Ledger:
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def committed(run_ids: set[str]) -> None:
+        def committed(run_ids: Touched) -> None:
             if run_id in run_ids:
                 loop.call_soon_threadsafe(changed.set)
 

@@ -12,7 +12,7 @@ from counterfoil.engine.definitions import Registry
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.restoring import begin_restore
 from counterfoil.engine.verb import Deadlines
-from counterfoil.engine.writer import Writer
+from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.store.artifacts import ArtifactStore
@@ -96,7 +96,7 @@ def _opened(
     location = database.path
     listeners: list[Opened] = []
 
-    def committed(run_ids: set[str]) -> None:
+    def committed(run_ids: Touched) -> None:
         for opened in listeners:
             opened.committed(run_ids)
 

@@ -7,6 +7,7 @@ from counterfoil.app.views.run import run_summary
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine.definitions import Workflow, loaded, signature_of
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import RunFailed, Unresolved, failure_from
 from counterfoil.model.operation import OperationRecord, OperationStatus
@@ -33,7 +34,7 @@ class Submitted(Generic[O]):
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def committed(run_ids: set[str]) -> None:
+        def committed(run_ids: Touched) -> None:
             if self.run_id in run_ids:
                 loop.call_soon_threadsafe(changed.set)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.situation import Target, newest_review, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb, driven
+from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.codec import compact, digest_of, parsed
 from counterfoil.model.contract import Contract, Meaning
@@ -169,6 +170,8 @@ class EndAttempt(RunVerb):
             tx.put(replace(run, failed_tries=run.failed_tries + 1))
         changed = self._changed(tx.now, operation, [ended if a.attempt_id == ended.attempt_id else a for a in attempts])
         tx.put(replace(changed, version=operation.version + 1))
+        if late:
+            wake(tx, self.run_id)  # whoever drives or owns the run by now learns what this one knew
         tx.append(
             self.run_id,
             EntryKind.LATE if late else EntryKind.CLASSIFIED,

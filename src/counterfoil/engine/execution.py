@@ -14,6 +14,7 @@ from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.turns import Turns
 from counterfoil.engine.waits import Fire
 from counterfoil.model.errors import Refused, TimedOut
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import budget_left
@@ -49,6 +50,7 @@ class Execution:
         self.branches: list[Branch] = [self.root]
         self.demands: dict[str, Demand] = {}
         self.closed = False
+        self.cancel_asked = bool(run.cancel_asked)
         self.activity = asyncio.Event()
         self.turns = Turns(self.journal, self.branches, self.activity.set)
         self.drivers: dict[str, asyncio.Task[None]] = {}
@@ -69,6 +71,7 @@ class Execution:
             if not entries:
                 return
             self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
+        self.cancel_asked = self.cancel_asked or any(e.kind is EntryKind.CANCEL_ASKED for e in entries)
         for entry in entries:
             data = json.loads(entry.body)["data"]
             self.journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)

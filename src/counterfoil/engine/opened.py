@@ -10,7 +10,7 @@ from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance, Clock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.verb import Deadlines
-from counterfoil.engine.writer import Writer
+from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.artifacts import ArtifactStore
@@ -44,7 +44,7 @@ class Opened:
     installation_id: str
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
-    listeners: set[Callable[[set[str]], None]] = field(default_factory=lambda: set())
+    listeners: set[Callable[[Touched], None]] = field(default_factory=lambda: set())
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
     _clock_offset: int = 0
 
@@ -70,7 +70,7 @@ class Opened:
         assert found is not None, "an opened database has an installation"
         return found
 
-    def committed(self, run_ids: set[str]) -> None:
+    def committed(self, run_ids: Touched) -> None:
         """Told by the writer's thread which runs a commit touched."""
         for listener in tuple(self.listeners):
             listener(run_ids)

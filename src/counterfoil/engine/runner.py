@@ -76,12 +76,16 @@ class Runner:
                     return
             elif execution.idle() and await self._stands_still(body):
                 return
-            elif self._draining and not execution.busy:
+            elif self._leaves() and not execution.busy:
                 await execution.write(HandOver(self.run.run_id, self.run.fence, self.opened.deadlines))
                 execution.close()
                 return
             if await self.opened.clock.wait(execution.activity, execution.next_due()) is False:
                 execution.pulse()
+
+    def _leaves(self) -> bool:
+        """Drained, or cancelled while it ran: it is claimed anew, and then only its doubts are closed."""
+        return self._draining or (self.execution.cancel_asked and not self.run.cancel_asked)
 
     async def _body(self) -> Any:
         """The workflow's function over its stored input. A cancelled run only closes its doubts."""

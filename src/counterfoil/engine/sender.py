@@ -32,15 +32,18 @@ class AttemptGate:
     def __init__(self, execution: Execution, target: Target, timeout_us: int) -> None:
         self._execution = execution
         self._target = target
-        clock = execution.opened.clock
-        # Readings taken before the in-flight verb is queued: a writer that was slow, or a process that slept, eats its own
-        # time. The earlier of a clock that counts sleep and the wall clock ends the attempt.
-        self._boot_deadline = clock.boot_us() + timeout_us + MARGIN_US
-        self._wall_deadline = clock.now_us() + timeout_us + MARGIN_US
+        self._timeout_us = timeout_us
+        self._boot_deadline = 0
+        self._wall_deadline = 0
         self.attempt: AttemptRecord | None = None
         self.key_number = 0
 
     def _verb(self, request_digest: str | None) -> MarkInFlight:
+        # Readings taken before the in-flight verb is queued: a writer that was slow, or a process that slept, eats its own
+        # time. The earlier of a clock that counts sleep and the wall clock ends the attempt.
+        clock = self._execution.opened.clock
+        self._boot_deadline = clock.boot_us() + self._timeout_us + MARGIN_US
+        self._wall_deadline = clock.now_us() + self._timeout_us + MARGIN_US
         run = self._execution.run
         return MarkInFlight(
             run.run_id,

@@ -13,10 +13,12 @@ from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
+from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import WorkerRecord
 from counterfoil.model.run import ParkReason, RunRecord, RunState
+from counterfoil.store.port import StorageError
 
 POLL_US = 50_000  # how often another process's commits are looked for
 HEARTBEAT_US = 5 * MICROSECONDS
@@ -71,17 +73,26 @@ class Worker:
     async def _work(self, until_idle: bool) -> None:
         while not self._stopping:
             self._wake.clear()
-            now = self.opened.clock.now_us()
-            if now - self._seen_at >= HEARTBEAT_US:
-                await self._beat(now)
-            self._notice_others()
-            claimed = await self._claim(now)
+            try:
+                claimed = await self._turn()
+            except StorageError as problem:
+                # A lock, a full disk, a file that was replaced: never an outcome. It is tried again, and it is seen.
+                log.error("this worker cannot reach its database: %s", problem)
+                claimed = 1
             if until_idle and not claimed and not self._runners and not self._wake.is_set():
                 with self.opened.read() as reader:
                     due = reader.next_due()
                 if due is None or due > self.opened.clock.now_us():
                     return
             await self.opened.clock.wait(self._wake, self._next_look())
+
+    async def _turn(self) -> int:
+        """Show that this worker lives, notice others, claim what is due. Gives how many runs were taken."""
+        now = self.opened.clock.now_us()
+        if now - self._seen_at >= HEARTBEAT_US:
+            await self._beat(now)
+        self._notice_others()
+        return await self._claim(now)
 
     def _next_look(self) -> int:
         """No later than the next due run; soon enough to see other processes' commits."""
@@ -106,24 +117,18 @@ class Worker:
             await self.opened.write(HolderGone(run.run_id, dead.worker_id, run.fence))
         await self.opened.write(WorkerStopped(dead.worker_id))
 
-    def _committed(self, run_ids: set[str]) -> None:
-        """Called by the writer's thread after each commit of this process. A runner knows of its own entries."""
-        if all(run_id in self._runners for run_id in run_ids):
-            return
+    def _committed(self, run_ids: Touched) -> None:
+        """Called by the writer's thread after each commit of this process."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._touched, run_ids)
 
-    def _touched(self, run_ids: set[str]) -> None:
-        foreign = False
-        for run_id in run_ids:
+    def _touched(self, run_ids: Touched) -> None:
+        for run_id, driven in run_ids.items():
             runner = self._runners.get(run_id)
             if runner is None:
-                foreign = True
-        if foreign:
-            for runner in list(self._runners.values()):
-                if runner.run.run_id in run_ids:
-                    runner.foreign_entries()
-            self._wake.set()
+                self._wake.set()
+            elif not driven:
+                runner.foreign_entries()  # an answer, a signal, a resolution: given in this very process
 
     def _notice_others(self) -> None:
         """Another process committed: its entries may be for runs that are driven here."""

@@ -6,7 +6,7 @@ Nobody is answered before the COMMIT that carries its verb, nor, for a verb that
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +17,9 @@ from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.store.port import Database, Mark, Outcome, StorageError, Verb
 
 BATCH_LIMIT = 512
+
+Touched = Mapping[str, bool]
+"""The runs of a commit; True for a verb of the run's own driver, which needs not be told."""
 
 
 class Marker(Protocol):
@@ -33,7 +36,7 @@ class Writer:
         database: Database,
         marker: Marker | None,
         flushed: Callable[[], None],
-        committed: Callable[[set[str]], None],
+        committed: Callable[[Touched], None],
     ) -> None:
         self._database = database
         self._marker = marker
@@ -122,7 +125,7 @@ class Writer:
                     self._commit([waiting])
                 return
             outcomes = [Outcome(None, cast("CounterfoilError", problem))]  # a defect is told to whoever asked
-        self._committed({waiting.verb.run_id for waiting in batch})
+        self._committed({w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch})
         _deliver(batch, outcomes)
 
     def _apply(self, verbs: Sequence[RunVerb]) -> list[Outcome]:

@@ -10,13 +10,15 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Literal
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.store.durable_file import append_line, failures_of, replace_file
 from counterfoil.store.port import Mark, StorageError
+
+BUSY_SECONDS, PAUSE_SECONDS = 10.0, 0.005
 
 Difference = Literal["behind", "missing", "copied", "moved", "rolled"]
 
@@ -108,7 +110,7 @@ class OutsideMarker:
         """No other process flushes meanwhile: between reading the old mark and replacing it, it could go back."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.with_suffix(".lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _locked(file.fileno())
             yield
 
     def _read(self) -> Marked | None:
@@ -144,6 +146,17 @@ class OutsideMarker:
             "inode": place.inode,
         }
         replace_file(self._file, json.dumps(content).encode())
+
+
+def _locked(file: int) -> None:
+    """Take the lock, or say so: whoever holds it may be frozen, and nobody should wait for it for ever in silence."""
+    pause = Event()
+    for _ in range(round(BUSY_SECONDS / PAUSE_SECONDS)):
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        pause.wait(PAUSE_SECONDS)
+    raise StorageError("database_busy", seconds=f"{BUSY_SECONDS:g}")
 
 
 def compare(
