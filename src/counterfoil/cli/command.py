@@ -111,7 +111,7 @@ def _give(invocation: Invocation, answer: Answer, shows: Show) -> None:
     streams = invocation.streams
     warnings = [*invocation.warnings, *answer.warnings]
     if streams.json:
-        streams.out.write(text_of(success(invocation.words, answer.data, warnings)))
+        streams.say(text_of(success(invocation.words, answer.data, warnings)))
         return
     from rich.text import Text
 
@@ -119,7 +119,7 @@ def _give(invocation: Invocation, answer: Answer, shows: Show) -> None:
 
     for each in warnings:
         streams.notes().print(Text.assemble(("warning: ", "bold yellow"), plain(each["message"])))
-    shows(streams.console(), answer.data)
+    streams.draw(lambda console: shows(console, answer.data))
 
 
 __all__ = ["DECLARED", "Answer", "Cursor", "Declared", "Group", "Limit", "group", "warning"]

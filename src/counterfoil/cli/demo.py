@@ -71,7 +71,7 @@ def add_to(root: Group) -> None:
         _one_of(fault, FAULTS, "a fault of the demo")
         _one_of(engine, ("embedded",), "an engine of this release")
         _check_boundary(crash_at)
-        console = invocation.streams.console(progress=True)
+        console = invocation.streams.progress()
         options = DemoOptions(name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console)
         data: dict[str, Any] = _stories()(options)
         return Answer(data, 0 if data.pop("as_expected", True) else FOUND)

@@ -13,6 +13,8 @@ LARGEST = 16 * 1024 * 1024
 def read_bytes(path: str, *, what: str) -> bytes:
     """A file's bytes, or standard input's for `-`. Raises Refused(usage) and Refused(too_large)."""
     try:
+        if path == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - `<&-`
+            raise ValueError("it is closed")
         if path == "-":
             content = sys.stdin.buffer.read(LARGEST + 1)
         else:

@@ -1,7 +1,6 @@
 """One command being carried out: what it was told, and the application it works on."""
 
 import os.path
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -99,6 +98,8 @@ class Invocation:
 
 def configured(folder: Path) -> str | None:
     """`app` in a folder's counterfoil.toml; None without one. Raises Refused(usage) for a file that cannot be read."""
+    import tomllib
+
     file = folder / CONFIGURATION
     try:
         stored: dict[str, Any] = tomllib.loads(file.read_text())

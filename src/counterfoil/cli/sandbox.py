@@ -4,7 +4,7 @@ import io
 import json
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from counterfoil.cli.command import Group
 from counterfoil.cli.documents import read_json
 from counterfoil.cli.envelope import success, text_of
 from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.streams import Streams
 from counterfoil.cli.worker import nothing
 from counterfoil.model.errors import Refused
 
@@ -40,7 +41,7 @@ def add_to(root: Group) -> None:
         content = None if contract is None else read_json(contract, what="the contract")
         try:
             kept = contract_of_kind(kind) if kind is not None else SandboxContract.from_json(content)
-            with redirect_stdout(_Ready(invocation.streams.out, invocation.streams.json)):
+            with redirect_stdout(_Ready(invocation.streams)):
                 serve(kept, fault=fault, port=port, records=records)
         except (ValueError, OverflowError) as problem:
             raise Refused("usage", problem=str(problem)) from problem
@@ -52,15 +53,10 @@ def add_to(root: Group) -> None:
 class _Ready(io.TextIOBase):
     """Stdout of the server: its one line, in the envelope where JSON was asked for."""
 
-    def __init__(self, out: TextIO, as_document: bool) -> None:
-        self._out = out
-        self._as_document = as_document
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
 
     def write(self, text: str) -> int:
-        """The server writes its line in one piece."""
-        self._out.write(text_of(success("sandbox", json.loads(text))) if self._as_document else text)
+        """The server writes its line in one piece. It must arrive while the server lives."""
+        self._streams.say(text_of(success("sandbox", json.loads(text))) if self._streams.json else text)
         return len(text)
-
-    def flush(self) -> None:
-        """The line must arrive while the server lives."""
-        self._out.flush()

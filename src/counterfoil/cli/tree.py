@@ -25,9 +25,12 @@ ABOUT = (
 def version_asked(asked: bool) -> None:
     """`--version`."""
     if asked:
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        typer.echo(f"counterfoil {version('counterfoil')}")
+        try:
+            typer.echo(f"counterfoil {version('counterfoil')}")
+        except PackageNotFoundError:
+            typer.echo("counterfoil, from a folder that is not installed")
         raise typer.Exit
 
 
