@@ -32,9 +32,11 @@ async def step(
         if outcome is None:
 
             async def once() -> Any:
-                result = await asyncio.wait_for(
-                    invoke(function, *args, **kwargs), None if spec.timeout is None else spec.timeout.total_seconds()
-                )
+                result = invoke(function, *args, **kwargs)
+                if spec.timeout is None:
+                    result = await result
+                else:
+                    result = await asyncio.wait_for(result, spec.timeout.total_seconds())
                 return dumped(signature.result, result, where=f"the result of {spec.name}")
 
             outcome = await execution.given(await tried(execution, position, spec, digest, once))

@@ -58,6 +58,7 @@ class Execution:
         self.parts: list[asyncio.Task[Any]] = []
         self.broken: BaseException | None = None
         self._owned: set[asyncio.Task[Any]] = set()
+        self._told_busy = False
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulsed: set[Branch] = set()
         self.catch_up()
@@ -134,11 +135,22 @@ class Execution:
             raise Suspended
         task = asyncio.create_task(body)
         self._owned.add(task)
-        task.add_done_callback(self._ended)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def ended(task: asyncio.Task[T]) -> None:
+            # As asyncio.shield, in one turn of the loop less: what cancels the answer does not reach the work.
+            self._ended(task)
+            if answer.done():
+                return
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                answer.set_result(task.result())
+            else:
+                answer.set_exception(error)
+
+        task.add_done_callback(ended)
         try:
-            return await asyncio.shield(task)
-        except Suspended:
-            raise
+            return await answer
         finally:
             if self.closed:
                 raise Suspended
@@ -146,7 +158,10 @@ class Execution:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._owned.discard(task)
         _looked_at(task)
-        self.activity.set()
+        # Mostly its caller goes on now. The runner looks only where there is something for it to do.
+        if self._told_busy or self.closed or self.root not in self.branches or self.idle():
+            self._told_busy = False
+            self.activity.set()
 
     # ------------------------------------------------------------------ waiting
 
@@ -206,12 +221,13 @@ class Execution:
 
     @property
     def busy(self) -> bool:
-        """A step, an attempt or a commit is live."""
+        """A step, an attempt or a commit is live. Whoever is told so finds `activity` set when one of them has ended."""
+        self._told_busy = self._told_busy or bool(self._owned)
         return bool(self._owned)
 
     def idle(self) -> bool:
         """Every open branch waits, and no step or attempt is live."""
-        return bool(self.branches) and not self.busy and all(branch.waiting is not None for branch in self.branches)
+        return bool(self.branches) and not self._owned and all(branch.waiting is not None for branch in self.branches)
 
     def waits(self) -> list[Wait]:
         return [branch.waiting for branch in self.branches if branch.waiting is not None]
