@@ -1,0 +1,1 @@
+"""Our speed beside the plain loop, in one run: `python -m benchmarks`. Not shipped in the wheel."""
