@@ -1,9 +1,11 @@
 """Stories of the demo for tests: two are told at a time, in the order of the tests that look at them."""
 
+import asyncio
 import io
 import json
+import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +16,9 @@ from rich.console import Console
 
 from counterfoil.app import App
 from counterfoil.app.verification import verify
-from counterfoil.examples.demo.main import run_demo
+from counterfoil.examples.demo.main import APPS, folder_for, told
 from counterfoil.examples.demo.options import DemoOptions
+from counterfoil.examples.demo.processes import WarmProcess
 
 AT_A_TIME = 2
 LONGEST_S = 110.0
@@ -47,28 +50,40 @@ def telling(request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> 
 
 
 class Stories:
-    """Tells what the selected tests of one module ask for: those parametrised with `options`."""
+    """Tells what the selected tests of one module ask for: those parametrised with `options`. One warm process for all."""
 
     def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
-        self._folder = folder
-        self._pool = ThreadPoolExecutor(AT_A_TIME)
         selected = [item for item in request.session.items if getattr(item, "module", None) is request.module]
         params = [getattr(item, "callspec", None) for item in selected]
         wanted = dict.fromkeys(each.params["options"] for each in params if each is not None and "options" in each.params)
-        self._told: dict[DemoOptions, Future[Told]] = {
-            options: self._pool.submit(tell, options, folder / str(n)) for n, options in enumerate(wanted)
-        }
+        self._told: dict[DemoOptions, Future[Told]] = {options: Future() for options in wanted}
+        self._folder = folder
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=asyncio.run, args=[self._tell_all()])
+        self._thread.start()
 
     def told(self, options: DemoOptions) -> Told:
         """`data` of the demo, or what it raised."""
         return self._told[options].result(LONGEST_S)
 
     def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._ended.set()
+        self._thread.join()
 
+    async def _tell_all(self) -> None:
+        turns = asyncio.Semaphore(AT_A_TIME)
+        async with WarmProcess(APPS["onboarding"], self._folder / "warm.log") as warm:
+            await asyncio.gather(*(self._tell(options, n, warm, turns) for n, options in enumerate(self._told)))
 
-def tell(options: DemoOptions, folder: Path) -> Told:
-    return run_demo(replace(options, keep=str(folder), console=Console(file=io.StringIO())))
+    async def _tell(self, options: DemoOptions, n: int, warm: WarmProcess, turns: asyncio.Semaphore) -> None:
+        async with turns:
+            if self._ended.is_set():
+                return
+            quiet = replace(options, keep=str(self._folder / str(n)), console=Console(file=io.StringIO()))
+            try:
+                self._told[options].set_result(await told(quiet, folder_for(quiet), warm))
+            except Exception as error:
+                self._told[options].set_exception(error)
 
 
 def name_of(options: DemoOptions) -> str:

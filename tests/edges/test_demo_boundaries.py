@@ -28,13 +28,13 @@ PASSED = (
     "operation.first_byte",
     "operation.replied",
     "operation.classified",
-    "operation.advanced",
     "run.finished",
 )
 ELSEWHERE = {
     "installation.changed",  # `init`, before the story
     "lease.renewed",  # only a run that works for long
     "step.try_failed",  # story 3
+    "operation.advanced",  # a doubt without an answer
     "operation.looked_up",  # a receiver that is asked
     "run.parked",  # story 2 and 3
     "run.resumed",
@@ -48,7 +48,7 @@ ELSEWHERE = {
     "child.started",
     "child.ended",
 }
-BEFORE = ("run.submitted", "decision.accepted", "review.answered", "operation.first_byte", "operation.classified", "run.finished")
+BEFORE = ("run.submitted", "decision.accepted", "review.answered", "operation.first_byte", "operation.classified")
 KILLED = [DemoOptions(crash_at=name) for name in (*PASSED, *(f"before:{name}" for name in BEFORE), "marker.flushed#2")]
 NOT_PASSED = DemoOptions(crash_at="timer.fired")
 
