@@ -47,14 +47,16 @@ class Ledger:
         with self.app.open().read() as reader:
             return reader.entries(run_id, after=after)
 
-    def recovered(self, run_id: str, after: int, operation: dict[str, Any] | None) -> dict[str, Any]:
-        """`{case, how}`: by which case of the recovery table the story went on after entry `after`."""
+    def recovered(self, run_id: str, after: int) -> dict[str, str | None]:
+        """`{case, how}`: what moved a doubt after entry `after`, by which case of the recovery table. Sending again counts
+        before looking, which may have come first."""
+        looked: dict[str, str | None] = {"case": None, "how": "none"}
         for entry in self.entries(run_id, after=after):
-            if entry.kind is EntryKind.LOOKED_UP:
-                return {"case": _letter(Kind.LOOK_UP), "how": "lookup"}
             if entry.kind is EntryKind.IN_FLIGHT and json.loads(entry.body)["data"]["ruling"] == Kind.REPEAT:
                 return {"case": _letter(Kind.REPEAT), "how": "repeat"}
-        return {"case": None if operation is None else operation["case"]["letter"], "how": "none"}
+            if entry.kind is EntryKind.LOOKED_UP:
+                looked = {"case": _letter(Kind.LOOK_UP), "how": "lookup"}
+        return looked
 
     def decisions(self, run_ids: list[str]) -> Counter[str]:
         """The digests of the accepted outputs, each as often as it was accepted."""

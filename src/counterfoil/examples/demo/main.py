@@ -23,6 +23,8 @@ from counterfoil.model.errors import Refused
 
 # What must not reach the demo's processes from the shell in which it is typed.
 _OURS = ("COUNTERFOIL_DB", "COUNTERFOIL_APP", "COUNTERFOIL_SECRET", "COUNTERFOIL_CRASH_AT")
+LOG = "demo.log"
+APPS = {"onboarding": onboarding.APP, "refund": refund.APP}
 
 
 def run_demo(given: object) -> dict[str, Any]:
@@ -31,34 +33,41 @@ def run_demo(given: object) -> dict[str, Any]:
     The telling goes to `console`, by default on standard error. Raises Refused: usage, unknown_boundary, tool_missing.
     """
     options = DemoOptions.of(given)
-    return asyncio.run(_told(options, Telling(options.console or Console(stderr=True, highlight=False))))
+    if options.name == "refund":
+        payments.installed()  # said before anything is made
+    return asyncio.run(_alone(options))
 
 
-async def _told(options: DemoOptions, telling: Telling) -> dict[str, Any]:
+async def _alone(options: DemoOptions) -> dict[str, Any]:
+    folder = folder_for(options)
+    async with WarmProcess(APPS[options.name], folder / LOG) as warm:
+        return await told(options, folder, warm)
+
+
+async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[str, Any]:
+    """As `run_demo`, in an empty folder, with a process that is warm already; several may be told at once."""
     environment = dict(settings.environment())
     provider = "OPENAI_API_KEY" in environment and "OPENAI_BASE_URL" not in environment
-    folder = _folder(options)
-    paths = {"db": str(folder / "counterfoil.db"), "log": str(folder / "demo.log")}
+    telling = Telling(options.console or Console(stderr=True, highlight=False))
+    telling.opening("your provider's" if provider else "a small local server", folder)
+    paths = {"db": str(folder / "counterfoil.db"), "log": str(folder / LOG)}
     stories: list[dict[str, Any]] = []
     problems: list[str] = []
     with ExitStack() as stack:
         if options.name == "refund":
             environment["STRIPE_KEY"] = payments.KEY
-            staged, code = refund.stories(stack.enter_context(payments.PaymentProvider()), folder), refund.APP
+            staged = refund.stories(stack.enter_context(payments.PaymentProvider()), folder)
         else:
-            staged, code = onboarding.stories(options, folder), onboarding.APP
+            staged = onboarding.stories(options, folder)
         app = App("demo", db=paths["db"])
         stack.callback(app.close)
         kept = {name: value for name, value in environment.items() if name not in _OURS}
-        async with WarmProcess() as warm:
-            commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
-            telling.opening("your provider's" if provider else "a small local server", folder)
-            await warm.start(code, folder, kept, commands.log)
-            _ = (await commands.run("init", str(folder), "--app", code)).data
-            for each in staged:
-                told = await _tell(each, commands, app, telling, ProviderModel if provider else LocalModel)
-                stories.append(told)
-                problems += each.plan.problems(told)
+        commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
+        _ = (await commands.run("init", str(folder), "--app", APPS[options.name])).data
+        for each in staged:
+            story = await _tell(each, commands, app, telling, ProviderModel if provider else LocalModel)
+            stories.append(story)
+            problems += each.plan.problems(story)
     telling.closing(stories, paths, problems)
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
@@ -72,8 +81,8 @@ async def _tell(
         return await Story(staged.plan, Stage(own, Ledger(app), asked, receiver, SystemClock(), telling)).tell()
 
 
-def _folder(options: DemoOptions) -> Path:
-    """The demo keeps its folder, so that the commands it prints can be typed afterwards."""
+def folder_for(options: DemoOptions) -> Path:
+    """The demo keeps its folder, so that the commands it prints can be typed afterwards. Raises Refused(usage)."""
     if options.keep is None:
         return Path(tempfile.mkdtemp(prefix="counterfoil-demo-"))
     folder = Path(options.keep).absolute()

@@ -81,25 +81,25 @@ class Child:
 class WarmProcess:
     """Starts children from one process that has imported everything (warm.py)."""
 
-    def __init__(self) -> None:
+    def __init__(self, app: str, errors: Path) -> None:
+        self._app = app
+        self._errors = errors
         self._process: asyncio.subprocess.Process | None = None
         self._starting: list[asyncio.Future[Child]] = []
         self._children: dict[int, Child] = {}
         self._reader: asyncio.Task[None] | None = None
 
-    async def start(self, app: str, folder: Path, environment: Mapping[str, str], log: Path) -> None:
-        """Have it import the application. It is ready when the first child is."""
-        with log.open("ab") as errors:
+    async def __aenter__(self) -> Self:
+        with self._errors.open("ab") as errors:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "counterfoil.examples.demo.warm", app),
-                cwd=folder,
-                env=dict(environment),
+                *(sys.executable, "-m", "counterfoil.examples.demo.warm", self._app),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C goes to the demo, which ends what it started
             )
         self._reader = asyncio.create_task(self._read())
+        return self
 
     async def child(self, request: dict[str, Any]) -> Child:
         """One command in a process of its own."""
@@ -111,9 +111,6 @@ class WarmProcess:
     def signal(self, child: Child, number: signal.Signals) -> None:
         """Send a signal to a child that is still there."""
         self._send({"stop": child.pid, "signal": number.value})
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -223,9 +223,9 @@ class Story:
         operations: list[dict[str, Any]] = shown["records"]["operations"]
         operation = operations[-1] if operations else None
         succeeded = shown["state"] == RunState.COMPLETED and operation is not None
-        recovered: dict[str, Any] = {"case": None, "how": "none"}
-        if crash.pid is not None:
-            recovered = stage.ledger.recovered(run.run_id, self._crashed_at, operation)
+        recovered = stage.ledger.recovered(run.run_id, self._crashed_at)
+        if recovered["case"] is None and crash.pid is not None and operation is not None:
+            recovered |= {"case": operation["case"]["letter"]}
         return {
             "name": self.plan.name,
             "engine": "embedded",

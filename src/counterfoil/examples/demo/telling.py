@@ -15,6 +15,8 @@ from counterfoil.model.run import RunRecord, RunState
 if TYPE_CHECKING:
     from counterfoil.examples.demo.story import Plan
 
+COLUMNS = 3  # what 80 characters hold
+
 
 @dataclass(frozen=True, slots=True)
 class Telling:
@@ -29,7 +31,7 @@ class Telling:
     def begin(self, plan: "Plan") -> None:
         """A headline."""
         self.console.print()
-        self.console.print(Text(plan.title, "bold"))
+        self.console.print(Text(plan.title, "bold"), soft_wrap=True)
 
     def submitted(self, said: dict[str, Any], pid: int) -> None:
         """The request is stored."""
@@ -64,16 +66,9 @@ class Telling:
             self._line("parked", f"run-{run.number} as {run.reason}: {run.sentence}", "yellow")
 
     def closing(self, stories: list[dict[str, Any]], paths: dict[str, str], problems: list[str]) -> None:
-        """One column a story."""
-        table = Table(title="What is on record", title_justify="left", show_lines=True, expand=False)
-        table.add_column("")
-        for story in stories:
-            table.add_column(story["name"], overflow="fold")
-        rows = [_column(story) for story in stories]
-        for label in rows[0]:
-            table.add_row(Text(label, "bold"), *(Text(column[label]) for column in rows))
-        self.console.print()
-        self.console.print(table)
+        """Tables with one column a story."""
+        for first in range(0, len(stories), COLUMNS):
+            self._table(stories[first : first + COLUMNS])
         for story in stories:
             command = story["run"]["next_action"]["command"]
             if command is not None:
@@ -83,6 +78,17 @@ class Telling:
         for problem in problems:
             self.console.print(Text(f"Not as it must be: {problem}", "bold red"))
         self.console.print(Text(f"Database {paths['db']}, log {paths['log']}", "dim"), soft_wrap=True)
+
+    def _table(self, stories: list[dict[str, Any]]) -> None:
+        table = Table(title="What is on record", title_justify="left")
+        table.add_column("")
+        for story in stories:
+            table.add_column(story["name"], overflow="fold")
+        rows = [_column(story) for story in stories]
+        for label in rows[0]:
+            table.add_row(Text(label, "bold"), *(Text(column[label]) for column in rows))
+        self.console.print()
+        self.console.print(table)
 
     def _line(self, what: str, text: str, style: str = "cyan") -> None:
         self.console.print(Text.assemble((f"  {what:<11}", style), text), soft_wrap=True)
@@ -113,10 +119,10 @@ def _column(story: dict[str, Any]) -> dict[str, str]:
 
 
 def _recovered(story: dict[str, Any]) -> str:
-    if story["crash"] is None:
-        return "nothing to recover"
     recovery = story["recovery"]
     case = f", case {recovery['case']}" if recovery["case"] else ""
+    if recovery["pid"] is None:
+        return f"{recovery['how']}{case}"
     return f"by process {recovery['pid']}: {recovery['how']}{case}"
 
 

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import MutableMapping
 from contextlib import suppress
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -29,6 +30,8 @@ def main() -> None:
         from counterfoil.app import load_app
 
         load_app(sys.argv[1])
+    with suppress(ImportError):
+        import_module("pydantic_ai.models.openai")  # what an agent loads when it is first asked
     wake, woken = os.pipe()
     for end in (wake, woken):
         os.set_blocking(end, False)

@@ -79,7 +79,6 @@ app.receiver("crm", url=Env("CRM_URL"), environment="test")
 # The model is looked for when it is first asked: whoever reads or approves needs no provider's key.
 case_agent = Agent(
     "openai-chat:gpt-5",
-    name="case_agent",
     output_type=Case,
     instructions="Propose an onboarding case from these documents.",
     defer_model_check=True,
@@ -91,7 +90,13 @@ case_agent = Agent(
     contract=Contract(
         api_version="1",
         duplicate="costly",
-        key=IdempotencyKey(header="Idempotency-Key", retention=timedelta(hours=24), other_body="rejects"),
+        key=IdempotencyKey(
+            header="Idempotency-Key",
+            retention=timedelta(hours=24),
+            saves={"2xx", "4xx", "5xx"},
+            replay_marker={"idempotent-replayed": "true"},
+            other_body="rejects",
+        ),
         classifier=[When(status=409).means("in_progress"), *ANSWERS],
         reference=REFERENCE,
         request_timeout=PATIENCE,

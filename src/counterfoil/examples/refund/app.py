@@ -66,7 +66,6 @@ app.receiver(
 # The model is looked for when it is first asked: whoever reads or approves needs no provider's key.
 refund_agent = Agent(
     "openai-chat:gpt-5",
-    name="refund_agent",
     output_type=Choice,
     instructions="How much of this payment do we give back, and why?",
     defer_model_check=True,
