@@ -2,9 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
+
+import apsw
 
 from counterfoil import App, Refused
 from counterfoil.app.opening import Founding
@@ -13,6 +18,7 @@ from counterfoil.engine.administration import NewPerson
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.testing.bench_child import place, skip_time
+from counterfoil.testing.powercut import PowerCut
 from tests.crash import story
 
 SECRET = "story"
@@ -26,6 +32,7 @@ WORKFLOWS = {
     "single": story.single,
     "single_lookup": story.single_lookup,
     "single_none": story.single_none,
+    "freezing": story.freezing,
 }
 Say = Callable[[object], None]
 
@@ -46,7 +53,127 @@ def live(app: App, arguments: dict[str, Any], say: Say) -> None:
     app.close()
 
 
-async def lived(app: App, arguments: dict[str, Any]) -> None:
+def worn(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, and killed after so many boundaries of any name."""
+    left = arguments["boundaries"]
+
+    def count(when: str, names: Sequence[str]) -> None:
+        nonlocal left
+        left -= when == "after"
+        if left < 0:
+            os.kill(os.getpid(), SIGKILL)
+
+    app.boundaries.observers.append(count)
+    live(app, arguments, say)
+
+
+def counted(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, while SQLite counts its commits, and the interpreter what is connected to and which marker is replaced."""
+    seen: Counter[str] = Counter()
+
+    def connected(connection: apsw.Connection) -> None:
+        connection.set_commit_hook(lambda: bool(seen.update(["commit"])))
+
+    def audited(name: str, given: tuple[Any, ...]) -> None:
+        if name == "socket.connect":
+            seen["connect"] += 1
+        elif name == "os.rename" and Path(os.fsdecode(given[1])).parent == Path(os.environ["COUNTERFOIL_STATE"]):
+            seen["marker"] += 1
+
+    apsw.connection_hooks.append(connected)
+    sys.addaudithook(audited)
+    live(app, arguments, say)
+    say({"seen": dict(seen)})
+
+
+def works(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """A worker that lets nobody else act: until the run has ended, waits, or is parked."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    asyncio.run(worked(app, arguments, say))
+    app.close()
+
+
+async def worked(app: App, arguments: dict[str, Any], say: Say) -> None:
+    workflow = WORKFLOWS[arguments["workflow"]]
+    run_id = (await app.submit(workflow, ORDER, request_id="r-1")).run_id
+    opened, changed, loop = app.open(), asyncio.Event(), asyncio.get_running_loop()
+    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
+    worker = app.new_worker()
+    say(worker.worker_id)
+    part = asyncio.create_task(worker.run())
+    try:
+        while not part.done():
+            changed.clear()
+            run = run_of(app, run_id)
+            if run.state.ended or run.state is RunState.PARKED:
+                say(run.state.value)
+                return
+            if not worker.driving and run.state is RunState.WAITING:
+                say("waiting")
+            await opened.clock.wait(changed, opened.clock.now_us() + 20_000)
+    finally:
+        worker.stop()
+        await asyncio.wait([part])
+
+
+def cut(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, on a disk whose power goes at a flush. What the writer has answered is written down beside it."""
+    power = PowerCut(
+        cut_at=arguments["cut_at"], survive=arguments["survive"], seed=arguments["cut_at"], kill=True, default=True
+    )
+    place(app, arguments, say)
+    opened = app.open(FOUNDING)
+    acknowledged = os.open(arguments["acknowledged"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def committed(run_ids: set[str]) -> None:
+        with opened.read() as reader:
+            runs = [reader.get(RunRecord, run_id) for run_id in run_ids]
+        for run in runs:
+            if run is not None:
+                os.write(acknowledged, f"{run.run_id} {run.sequence} {run.head.hex()}\n".encode())
+
+    opened.listeners.add(committed)
+    asyncio.run(lived(app, arguments))
+    app.close()
+    say({"flushes": power.flushes})
+
+
+def starved(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, while something is lacking at one boundary: {at, lacks: room, flush or marker}. It comes back once it was missed."""
+    power = PowerCut(default=True)
+    place(app, arguments, say)
+    opened = app.open(FOUNDING)
+    state, lacks = Path(os.environ["COUNTERFOIL_STATE"]), arguments["lacks"]
+    blocked = state / f"{opened.installation_id}.json.{os.getpid()}.new"
+    begun = False
+
+    def met(when: str, names: Sequence[str]) -> None:
+        nonlocal begun
+        if begun or when != "before" or arguments["at"] not in names:
+            return
+        begun = True
+        if lacks == "room":
+            power.disk_full_after(0)
+        elif lacks == "flush":
+            power.flush_fails_at(power.flushes + 1)
+        else:
+            blocked.mkdir()
+
+    def missed() -> None:
+        say({"writes": len(story.records("key"))})
+        power.disk_full_after(None)
+        if blocked.exists():
+            blocked.rmdir()
+
+    app.boundaries.observers.append(met)
+    asyncio.run(lived(app, arguments, missed))
+    app.close()
+    power.close()
+
+
+async def lived(app: App, arguments: dict[str, Any], missed: Callable[[], None] | None = None) -> None:
+    """`missed` is called once, when the worker has let go of a run."""
     workflow = WORKFLOWS[arguments.get("workflow") or "everything"]
     runs = [(await app.submit(workflow, ORDER, request_id="r-1")).run_id]
     if workflow is story.everything:
@@ -60,8 +187,11 @@ async def lived(app: App, arguments: dict[str, Any]) -> None:
             changed.clear()
             if part.done():
                 part.result()
-            if worker.problems and not arguments.get("problems"):
-                raise worker.problems[0]
+            if worker.problems:
+                if missed is None:
+                    raise worker.problems[0]
+                worker.problems.clear()
+                missed()
             stored = [run_of(app, run_id) for run_id in runs]
             if all(run.state.ended for run in stored) or arguments.get("until") == stored[0].reason is not None:
                 return
@@ -109,9 +239,10 @@ async def moved(app: App, run: RunRecord) -> None:
         (story.folder() / "repaired").touch()
         await app.runs.retry(run.run_id, by="ana")
         return
-    assert run.reason in ("outcome_unknown", "restored"), (run.reason, run.sentence)
-    if run.reason == "restored":
+    if run.reason == "poisoned":
+        await app.runs.resume(run.run_id, by="ana")
         return
+    assert run.reason == "outcome_unknown", (run.reason, run.sentence)
     with app.open().read() as reader:
         operations = reader.find(OperationRecord, "run_id", run.run_id)
     for operation in operations:

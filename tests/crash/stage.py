@@ -110,6 +110,11 @@ class Stage:
         found = [record for record in map(json.loads, lines) if record["path"].startswith(f"/{self.case}/")]
         return [r for r in found if isinstance(r, dict)]
 
+    def quiet(self) -> None:
+        """No receiver loses a reply."""
+        for process in self.receivers.values():
+            process.post("fault", {"fault": None})
+
     def writes(self, receiver: str) -> list[dict[str, Any]]:
         """The write requests that reached the receiver."""
         mine = [r for r in self.receivers[receiver].requests() if str(r["path"]).startswith(f"/{self.case}/")]

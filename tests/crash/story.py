@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from signal import SIGSTOP
 from typing import Any
 
 from pydantic import BaseModel
@@ -259,6 +260,19 @@ async def single_none(run: Run, order: Order) -> str:
 
 async def mark(name: str) -> int:
     return counted(name)
+
+
+@app.workflow(version=1, budget=LOAD)
+async def freezing(run: Run, order: Order) -> int:
+    return await run.step(freeze, order.number)
+
+
+async def freeze(number: str) -> int:
+    """Freezes its process the first time."""
+    times = counted("freeze")
+    if times == 1:
+        os.kill(os.getpid(), SIGSTOP)
+    return times
 
 
 def records(receiver: str) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from signal import Signals
+from signal import SIGSTOP, pthread_kill
+from threading import get_ident
 from typing import Any
 
 from counterfoil.app.application import App
@@ -26,18 +27,16 @@ def work(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> 
 
 
 def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
-    """Set an application up: {db, clock, receivers, crash_at, how, passed, watch}, each optional but db.
+    """Set an application up: {db, clock, receivers, crash_at, freeze_at, passed, watch}, each optional but db.
 
     `passed` is a file to which each boundary is written as it is met, so that a killed child has told it. `watch`: the
-    boundaries whose passing is said at once. `how`: the signal of the crash; SIGSTOP freezes.
+    boundaries whose passing is said at once.
     """
     app.db = arguments["db"]
     if arguments.get("clock"):
         app.clock = SharedClock(Path(arguments["clock"]))
     redirect(app, arguments.get("receivers") or {})
     app.boundaries.crash = crash_point(arguments.get("crash_at"))
-    if app.boundaries.crash is not None:
-        app.boundaries.crash.how = Signals(arguments.get("how") or Signals.SIGKILL)
     if arguments.get("passed"):
         app.boundaries.observers.append(_written_to(arguments["passed"]))
     watched = frozenset(arguments.get("watch") or ())
@@ -48,6 +47,8 @@ def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) ->
 
     if watched:
         app.boundaries.observers.append(told)
+    if arguments.get("freeze_at"):
+        app.boundaries.observers.append(_frozen_at(arguments["freeze_at"]))
 
 
 def redirect(app: App, receivers: dict[str, str]) -> None:
@@ -96,6 +97,20 @@ def _stored(app: App, run_id: str) -> RunRecord:
         run = reader.get(RunRecord, run_id)
     assert run is not None, "a submitted run is stored"
     return run
+
+
+def _frozen_at(text: str) -> Callable[[str, Sequence[str]], None]:
+    point = crash_point(text)
+    assert point is not None
+
+    def met(when: str, names: Sequence[str]) -> None:
+        if when == point.when and point.name in names:
+            point.hit -= 1
+            if point.hit == 0:
+                # To this very thread: sent to the process, it would be stopped a little later than here.
+                pthread_kill(get_ident(), SIGSTOP)
+
+    return met
 
 
 def _written_to(file: str) -> Callable[[str, Sequence[str]], None]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
@@ -81,7 +82,8 @@ class Child:
 
     def _signal(self, what: signal.Signals) -> None:
         if self.status is None:
-            os.kill(self.pid, what)
+            with suppress(ProcessLookupError):  # it has ended, and its status is on the way
+                os.kill(self.pid, what)
 
 
 class Children:
