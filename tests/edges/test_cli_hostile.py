@@ -1,6 +1,7 @@
 """Whatever is typed: one status that means something, one document, and never a traceback."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -68,25 +69,38 @@ def holds(ended: Ended, *, as_json: bool) -> None:
     assert not any(each < " " and each != "\n" for each in ended.out + ended.err), "nothing steers the terminal"
 
 
+LIKELY = st.sampled_from(
+    ["run-1", "run-2", "run-3", "1", "2", "rev-1", "op-1", "inc-1", "ana", "buy", "go", "place_order"]
+)
+FITTING = {
+    "N": ["0", "1", "2", "50"], "FILE": ["in.json", "bad.json", "-", "nothing"], "PERSON": ["ana", "oscar", "nobody"],
+    "succeeded|failed|send-again": ["succeeded", "failed", "send-again"], "restored|moved|clone": ["restored", "clone"],
+    "KIND=N": ["attempts=3", "spend=1.5", "odd=1"], "R": ["shop", "nothing"], "S": ["0", "0.01"],
+}  # fmt: skip
+
+
 @st.composite
 def lines(draw: st.DrawFn) -> list[str]:
-    """A command of the tree with arguments and options that may fit, or not."""
+    """A command of the tree with arguments and options that mostly fit, so that most are carried out."""
     chosen = draw(st.sampled_from(SCHEMA))
     argv = chosen["command"].split()
-    own = SAFE_FOLDERS if chosen["command"] == "init" else WORD
-    wanted = [word for word in chosen["usage"].split() if word.strip("[]").isupper() and not word.startswith("--")]
-    count = draw(st.sampled_from([len(wanted), len(wanted), len(wanted), 0, len(wanted) + 1]))
-    argv += [draw(own) for _ in range(min(count, 3))]
+    own = SAFE_FOLDERS if chosen["command"] == "init" else st.one_of(LIKELY, LIKELY, WORD)
+    wanted = sum(
+        word.isupper() for word in re.sub(r"\[?--.*", "", chosen["usage"]).replace("[", "").replace("]", "").split()
+    )
+    argv += [draw(own) for _ in range(max(0, wanted + draw(st.sampled_from([0] * 18 + [-1, 1]))))]
     for option in chosen["options"]:
-        if draw(st.sampled_from([option["required"], True, False])):
-            argv += [option["option"]] if option["value"] is None else [option["option"], draw(WORD)]
+        if draw(st.integers(0, 9)) < (9 if option["required"] else 3):
+            fitting = st.sampled_from(FITTING.get(option["value"], HOSTILE))
+            value = [] if option["value"] is None else [draw(st.one_of(fitting, fitting, fitting, WORD))]
+            argv += [option["option"], *value]
     for name in ("--db", "--app"):
-        if chosen["command"] != "init" and draw(st.integers(0, 4)) == 0:
+        if chosen["command"] != "init" and draw(st.integers(0, 14)) == 0:
             argv += [name, draw(WORD)]
     return argv + (["--until-idle"] if chosen["command"] == "worker" else [])
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(argv=lines(), as_json=st.booleans())
 def test_a_command_of_the_tree(cli: Cli, argv: list[str], as_json: bool) -> None:
     # Without "--": behind it, --json would be an argument like any other.
