@@ -11,7 +11,11 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from counterfoil import settings
+from counterfoil.app import doctor as doctoring
+from counterfoil.app import explain as explaining
+from counterfoil.app import finding, verification
 from counterfoil.app.artifacts import Artifacts
+from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.ledger import Ledger, ledger_workflow
 from counterfoil.app.opening import Founding, Surroundings, open_installation
@@ -94,7 +98,7 @@ class App:
         repeatable: bool = False,
         review: ReviewBy | None = None,
         owner: Owner | str | None = None,
-    ) -> Callable[[Callable[..., Any]], Operation[Any, Any]]:
+    ) -> OperationDecorator:
         """Register a write under a contract. Unsafe configuration is refused at start, with a code (design rule 22)."""
 
         def register(function: Callable[..., Any]) -> Operation[Any, Any]:
@@ -104,7 +108,7 @@ class App:
 
         return register
 
-    def workflow(self, *, version: int, budget: Budget) -> Callable[[Callable[..., Any]], Workflow[Any, Any]]:
+    def workflow(self, *, version: int, budget: Budget) -> WorkflowDecorator:
         """Register an async function under its name and a declared version."""
 
         def register(function: Callable[..., Any]) -> Workflow[Any, Any]:
@@ -175,6 +179,23 @@ class App:
         return Worker(opened, concurrency=int(settings.value_of("COUNTERFOIL_CONCURRENCY")), only=only)
 
     # ------------------------------------------------------------------ looking
+
+    def find(self, text: str, *, limit: int = 20) -> dict[str, Any]:
+        """What a person may mean: an id, a number, a business key, a reference or a request id."""
+        return finding.find(self.open, text, limit=limit)
+
+    def explain(self, target: str | None = None) -> dict[str, Any]:
+        """Per operation, from the code, before anything runs: what a crash does with it."""
+        return explaining.explain(self.registry, target)
+
+    def verify(self, *, run: str | None = None) -> dict[str, Any]:
+        """Recompute every chain, and rebuild every evidence table from the journal."""
+        return verification.verify(self.open, run=run)
+
+    def doctor(self, *, production: bool = False) -> dict[str, Any]:
+        """The storage promise in force, read from live settings."""
+        place = settings.database_path(self.db)
+        return doctoring.doctor(self.open, location=place, state=settings.state_folder(), production=production)
 
     def roles(self) -> list[str]:
         """Every role and owner that this application names."""

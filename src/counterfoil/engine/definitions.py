@@ -59,6 +59,7 @@ class Operation(Generic[P, R]):
 
     @property
     def action(self) -> str:
+        """What the receiver does: the contract's word for it, else the operation's name."""
         return self.contract.action or self.name
 
     def review_facts(self) -> dict[str, Any] | None:

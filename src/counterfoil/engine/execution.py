@@ -50,7 +50,7 @@ class Execution:
         self.branches: list[Branch] = [self.root]
         self.demands: dict[str, Demand] = {}
         self.closed = False
-        self.cancel_asked = bool(run.cancel_asked)
+        self.leaving = False  # handed over as soon as nothing is live: a draining worker, or a run cancelled meanwhile
         self.activity = asyncio.Event()
         self.turns = Turns(self.journal, self.branches, self.activity.set)
         self.drivers: dict[str, asyncio.Task[None]] = {}
@@ -72,7 +72,8 @@ class Execution:
             if not entries:
                 return
             self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
-        self.cancel_asked = self.cancel_asked or any(e.kind is EntryKind.CANCEL_ASKED for e in entries)
+        if not self.run.cancel_asked and any(entry.kind is EntryKind.CANCEL_ASKED for entry in entries):
+            self.leaving = True
         for entry in entries:
             data = json.loads(entry.body)["data"]
             self.journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)
@@ -158,6 +159,8 @@ class Execution:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._owned.discard(task)
         _looked_at(task)
+        if self.leaving and not self._owned:
+            self.close()  # what was live is recorded; nothing new begins here
         # Mostly its caller goes on now. The runner looks only where there is something for it to do.
         if self._told_busy or self.closed or self.root not in self.branches or self.idle():
             self._told_busy = False

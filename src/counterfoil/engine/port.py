@@ -13,6 +13,7 @@ from counterfoil.model.artifact import Artifact
 from counterfoil.model.proposal import Proposal
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 C = TypeVar("C")
 P = TypeVar("P")
 R = TypeVar("R")
@@ -20,6 +21,19 @@ I = TypeVar("I")
 O = TypeVar("O")
 A = ParamSpec("A")
 Body = Coroutine[Any, Any, T]
+
+
+class Answered(Protocol[T_co]):
+    """What an agent's run gives: its accepted output."""
+
+    @property
+    def output(self) -> T_co: ...
+
+
+class Agent(Protocol[T_co]):
+    """Pydantic AI's Agent, or any object with its `run`."""
+
+    def run(self, user_prompt: str, /) -> Awaitable[Answered[T_co]]: ...
 
 
 class Run(Protocol):
@@ -34,9 +48,17 @@ class Run(Protocol):
     async def step(self, fn: Callable[A, Coroutine[Any, Any, T]], /, *args: A.args, **kwargs: A.kwargs) -> T: ...
     @overload
     async def step(self, fn: Callable[A, T], /, *args: A.args, **kwargs: A.kwargs) -> T: ...
-    async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
-    async def decide(self, agent: Any, input: object, *, prompt_version: str) -> Any: ...
-    async def revise(self, agent: Any, input: object, *, prompt_version: str, reason: str) -> Any: ...
+    async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """A piece of work that may safely run again; its result is recorded. Raises StepFailed when it is final."""
+
+    async def decide(self, agent: Agent[T], input: object, *, prompt_version: str) -> T:
+        """Ask a model once: the accepted output is saved with its input and used again. Text is sent as it is, else JSON."""
+        ...
+
+    async def revise(self, agent: Agent[T], input: object, *, prompt_version: str, reason: str) -> T:
+        """The next version of that agent's newest decision in this branch; both versions stay."""
+        ...
+
     async def propose(
         self,
         operation: Operation[P, R],
@@ -44,17 +66,49 @@ class Run(Protocol):
         *,
         replaces: Proposal[P, R] | None = None,
         sources: Sequence[Artifact] = (),
-    ) -> Proposal[P, R]: ...
-    async def perform(self, operation: Operation[P, R], payload: P | Proposal[P, R]) -> R: ...
-    async def transact(self, connect: Callable[[], C], body: Callable[[C], T]) -> T: ...
-    async def wait_for(self, signal: str, type: type[T], *, within: timedelta) -> T: ...
-    async def sleep(self, duration: timedelta) -> None: ...
-    def timeout(self, duration: timedelta) -> AbstractAsyncContextManager[None]: ...
-    async def gather(self, *bodies: Body[T]) -> list[T]: ...
-    def branch(self, body: Body[T]) -> Awaitable[T]: ...
-    async def child(self, workflow: Workflow[I, O], input: I, *, request_id: str) -> O: ...
-    async def message(self, role: Literal["user", "agent"], text: str) -> None: ...
-    async def document(self, name: str, body: BaseModel | str) -> None: ...
+    ) -> Proposal[P, R]:
+        """A versioned payload with its digest, to be performed later. `replaces`: version n + 1 of the same operation."""
+        ...
+
+    async def perform(self, operation: Operation[P, R], payload: P | Proposal[P, R]) -> R:
+        """Review, attempt, receipt. Raises ReviewRejected, ReviewExpired or OperationFailed; a doubt suspends the run."""
+        ...
+
+    async def transact(self, connect: Callable[[], C], body: Callable[[C], T]) -> T:
+        """Your own writes and our id in one transaction of your database: done once. `connect` opens a connection."""
+        ...
+
+    async def wait_for(self, signal: str, type: type[T], *, within: timedelta) -> T:
+        """The payload of the next signal of this name. Raises TimedOut after `within`."""
+        ...
+
+    async def sleep(self, duration: timedelta) -> None:
+        """A durable pause."""
+        ...
+
+    def timeout(self, duration: timedelta) -> AbstractAsyncContextManager[None]:
+        """A durable time limit: TimedOut leaves the block."""
+        ...
+
+    async def gather(self, *bodies: Body[T]) -> list[T]:
+        """Run these side by side, a branch each; results in the order given."""
+        ...
+
+    def branch(self, body: Body[T]) -> Awaitable[T]:
+        """Start a branch now; await it later."""
+        ...
+
+    async def child(self, workflow: Workflow[I, O], input: I, *, request_id: str) -> O:
+        """Another run, and its result. Raises StepFailed when it did not complete."""
+        ...
+
+    async def message(self, role: Literal["user", "agent"], text: str) -> None:
+        """Append to the conversation."""
+        ...
+
+    async def document(self, name: str, body: BaseModel | str) -> None:
+        """Put the next version of a document of the working context."""
+        ...
 
 
 class Reply(Protocol):
@@ -130,17 +184,23 @@ class Call(Protocol):
     attempt: int
 
     @property
-    def http(self) -> Sender: ...
+    def http(self) -> Sender:
+        """Sends the one write of this attempt, with key and credential; and reads."""
+        ...
 
-    def sending(self) -> AbstractContextManager[Sending]: ...
+    def sending(self) -> AbstractContextManager[Sending]:
+        """A send through a vendor's SDK: `with call.sending() as s: SDK(key=s.key)`, then `s.reply(status, body)`."""
+        ...
 
 
 class Ask(Protocol):
-    """First argument of a lookup."""
+    """First argument of a lookup. `first_sent_at`: before the first attempt, whatever the operation did is later."""
 
     operation_id: str
     key: str | None
     first_sent_at: datetime
 
     @property
-    def http(self) -> Reader: ...
+    def http(self) -> Reader:
+        """Reads at the receiver. A network failure, or a status from 500 on, counts as unreachable."""
+        ...

@@ -32,7 +32,6 @@ class Runner:
         self.opened = opened
         self.run = run
         self.execution = Execution(opened, run, workflow, worker_id)
-        self._draining = False
 
     def foreign_entries(self) -> None:
         """Somebody else committed: look for entries of this run. Called on the loop."""
@@ -41,7 +40,7 @@ class Runner:
 
     def drain(self) -> None:
         """Hand the run over as soon as no step and no attempt is live."""
-        self._draining = True
+        self.execution.leaving = True
         self.execution.activity.set()
 
     async def drive(self) -> None:
@@ -69,6 +68,10 @@ class Runner:
             execution.activity.clear()
             if execution.broken is not None:
                 raise execution.broken
+            if execution.leaving and not execution.busy and (execution.closed or not body.done()):
+                execution.close()
+                await execution.write(HandOver(self.run.run_id, self.run.fence, self.opened.deadlines))
+                return
             if execution.closed:
                 return
             if body.done() and not execution.drivers and not execution.busy:
@@ -76,16 +79,8 @@ class Runner:
                     return
             elif execution.idle() and await self._stands_still(body):
                 return
-            elif self._leaves() and not execution.busy:
-                await execution.write(HandOver(self.run.run_id, self.run.fence, self.opened.deadlines))
-                execution.close()
-                return
             if await self.opened.clock.wait(execution.activity, execution.next_due()) is False:
                 execution.pulse()
-
-    def _leaves(self) -> bool:
-        """Drained, or cancelled while it ran: it is claimed anew, and then only its doubts are closed."""
-        return self._draining or (self.execution.cancel_asked and not self.run.cancel_asked)
 
     async def _body(self) -> Any:
         """The workflow's function over its stored input. A cancelled run only closes its doubts."""

@@ -143,14 +143,21 @@ class Worker:
         if free <= 0 or self._alone():
             return 0
         with self.opened.read() as reader:
+            # The database's time never goes back: after a wall clock that did, it is ahead of this host's.
+            now = max(now, reader.installation.clock_us if reader.installation else 0)
             due = reader.claimable(now, free + len(self._left) + len(self._runners))
             runs = [
                 reader.get(RunRecord, run_id)
                 for run_id in due
                 if run_id not in self._left and run_id not in self._runners
             ]
-        taken = await asyncio.gather(*(self._take(run) for run in runs if run is not None))
-        return sum(taken)
+        due_runs = [run for run in runs if run is not None]
+        suspects = [run for run in due_runs if _suspect(run)]
+        if suspects:
+            # A run that brought its worker down before is driven with nothing beside it: if it does so again, it was this
+            # run. Nothing else is taken up until this worker is empty, so that the suspect gets its turn.
+            due_runs = [] if self._runners else suspects[:1]
+        return sum(await asyncio.gather(*(self._take(run) for run in due_runs)))
 
     def _alone(self) -> bool:
         return any(runner.run.crashes >= SUSPECT for runner in self._runners.values())
@@ -166,10 +173,7 @@ class Worker:
         if workflow is None and not run.cancel_asked:
             await self._without_code(run)
             return 0
-        suspect = run.crashes + run.executing >= SUSPECT
-        if suspect and self._runners:
-            return 0  # when it brings its worker down again, it does so alone
-        claimed = await self.opened.write(Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=suspect))
+        claimed = await self.opened.write(Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=_suspect(run)))
         if claimed is None:
             return 0
         self._start(claimed, workflow)
@@ -233,3 +237,9 @@ class Worker:
             await asyncio.wait(self._parts, timeout=DRAIN_S)
         for part in list(self._parts):
             part.cancel()
+
+
+def _suspect(run: RunRecord) -> bool:
+    """Executing when its worker died, as often as makes it a suspect; a run that is claimable while executing died just now."""
+    died = run.state is RunState.RUNNING and run.executing
+    return run.crashes + int(bool(died)) >= SUSPECT
