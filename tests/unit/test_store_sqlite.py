@@ -289,7 +289,7 @@ def statements_of(database: SqliteDatabase, action: Callable[[], Any]) -> list[s
     return seen
 
 
-def test_a_batch_of_steps_costs_one_read_of_runs_and_two_writes_for_each(path: Path) -> None:
+def test_a_batch_of_steps_costs_one_read_of_runs_and_two_writes(path: Path) -> None:
     database = installed(path)
     names = [f"run_{number}" for number in range(16)]
     done(database, *map(submit, names))
@@ -297,11 +297,9 @@ def test_a_batch_of_steps_costs_one_read_of_runs_and_two_writes_for_each(path: P
     assert seen == [
         "BEGIN IMMEDIATE",
         "SELECT * FROM installation",
-        "SELECT what, value FROM coun",
-        "SELECT run_id, sequence, hea",
         'SELECT "run_id", "number", "',
-        *['UPDATE runs SET "sequence" ='] * 16,
-        *["INSERT INTO entries (run_id,"] * 16,
+        'UPDATE runs SET "sequence" =',
+        'INSERT INTO entries ("run_id',
         'UPDATE installation SET "bat',
         "COMMIT",
     ]
@@ -323,6 +321,6 @@ def test_rows_of_many_tables_are_read_once_each(path: Path) -> None:
     database = installed(path)
     look = Act((Read.key(RunRecord, "run_a"), Read.by(RunRecord, "parent_run_id", "run_a")), lambda tx: None)
     seen = statements_of(database, lambda: done(database, *[look] * 50))
-    assert len([statement for statement in seen if statement.startswith("SELECT")]) == 5
+    assert len([statement for statement in seen if statement.startswith("SELECT")]) == 3
     assert seen[-1] == "ROLLBACK"
     database.close()

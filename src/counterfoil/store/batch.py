@@ -1,6 +1,6 @@
 """The rows of one batch: as they were read, then as the verbs so far have left them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -22,8 +22,8 @@ class Batch:
 
     now: int
     installation: InstallationRecord | None
-    counters: dict[str, int]
-    other_chains: dict[str, Chain]  # the chains that are no run's
+    read_counters: Callable[[], dict[str, int]]  # asked once, and only by a batch that needs them
+    read_chains: Callable[[], dict[str, Chain]]  # the chains that are no run's; likewise
     rows: dict[type[Any], dict[Key, Any | None]] = field(default_factory=dict[type[Any], dict[Key, Any]])
     members: dict[tuple[type[Any], str], dict[str | int, dict[Key, None]]] = field(
         default_factory=dict[tuple[type[Any], str], dict[str | int, dict[Key, None]]]
@@ -32,6 +32,8 @@ class Batch:
     moved: dict[str, Chain] = field(default_factory=dict[str, Chain])  # chains that got entries in this batch
     before: dict[tuple[type[Any], Key], Any | None] = field(default_factory=dict[tuple[type[Any], Key], Any])
     counted: bool = False
+    _counters: dict[str, int] | None = None
+    _other_chains: dict[str, Chain] | None = None
 
     def __post_init__(self) -> None:
         if self.installation is not None:
@@ -75,10 +77,18 @@ class Batch:
         """Where the chain of a run, or of the installation, stands. Its run must have been read or put."""
         if run_id in self.moved:
             return self.moved[run_id]
-        if run_id in self.other_chains:
-            return self.other_chains[run_id]
         run = self.rows.get(RunRecord, {}).get((run_id,))
-        return EMPTY_CHAIN if run is None else (run.sequence, run.head)
+        if run is not None:
+            return run.sequence, run.head
+        if self._other_chains is None:
+            self._other_chains = self.read_chains()
+        return self._other_chains.get(run_id, EMPTY_CHAIN)
+
+    def counters(self) -> dict[str, int]:
+        """The numbers that people see, as the verbs so far have left them."""
+        if self._counters is None:
+            self._counters = self.read_counters()
+        return self._counters
 
     # ------------------------------------------------------------------ what a verb leaves
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from counterfoil.model.installation import InstallationRecord
@@ -11,9 +12,11 @@ from counterfoil.store.batch import Batch
 from counterfoil.store.driver import Connection
 from counterfoil.store.port import Read
 from counterfoil.store.queries import sql
+from counterfoil.store.records import MAKERS
 from counterfoil.store.statements import (
     ADVANCE_INSTALLATION,
-    ADVANCE_RUN,
+    ADVANCE_RUNS,
+    APPEND_ENTRIES,
     LEASE_COLUMNS,
     LEASE_RUN,
     STATEMENTS,
@@ -38,8 +41,8 @@ def load(connection: Connection, reads: Iterable[Read], clock_us: int) -> Batch:
     batch = Batch(
         now=max(clock_us, installation.clock_us) if installation else clock_us,
         installation=installation,
-        counters=dict(connection.execute(sql("counters"))),
-        other_chains={run_id: (at, head) for run_id, at, head in connection.execute(sql("other_chains"))},
+        read_counters=lambda: dict(connection.execute(sql("counters"))),
+        read_chains=lambda: {run_id: (at, head) for run_id, at, head in connection.execute(sql("other_chains"))},
     )
     keys: dict[type[Any], dict[Key, None]] = {}
     values: dict[tuple[type[Any], str], dict[str | int, None]] = {}
@@ -59,15 +62,15 @@ def load(connection: Connection, reads: Iterable[Read], clock_us: int) -> Batch:
 def rows_by_key(connection: Connection, table: Table, keys: Iterable[Key]) -> Iterable[Any]:
     """The rows with these primary keys, in no order."""
     asked = [key[0] for key in keys] if len(table.key) == 1 else [list(key) for key in keys]
-    return map(table.row, connection.execute(STATEMENTS[table.name].by_key, (json.dumps(asked),)))
+    return map(MAKERS[table.name], connection.execute(STATEMENTS[table.name].by_key, (json.dumps(asked),)))
 
 
 def rows_by_index(connection: Connection, table: Table, index: str, values: Iterable[str | int]) -> Iterable[Any]:
     """The rows whose column holds one of the values, or all rows, in the table's order."""
     statements = STATEMENTS[table.name]
     if index == "all":
-        return map(table.row, connection.execute(statements.all_rows))
-    return map(table.row, connection.execute(statements.by_index[index], (json.dumps(list(values)),)))
+        return map(MAKERS[table.name], connection.execute(statements.all_rows))
+    return map(MAKERS[table.name], connection.execute(statements.by_index[index], (json.dumps(list(values)),)))
 
 
 def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
@@ -78,10 +81,9 @@ def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
             _store_runs(connection, batch)
         elif table.record in touched:
             _store_table(connection, table, batch)
-    if batch.entries:
-        connection.executemany(sql("append_entry"), map(ENTRIES.values, batch.entries))
+    _in_parts(connection, APPEND_ENTRIES, [ENTRIES.values(entry) for entry in batch.entries])
     if batch.counted:
-        connection.executemany(sql("keep_counter"), batch.counters.items())
+        connection.executemany(sql("keep_counter"), batch.counters().items())
     _store_installation(connection, batch, sends=sends)
 
 
@@ -126,7 +128,7 @@ def _store_runs(connection: Connection, batch: Batch) -> None:
     _many(connection, STATEMENTS["runs"].insert, new)
     _many(connection, STATEMENTS["runs"].update, full)
     _many(connection, LEASE_RUN, leased)
-    _many(connection, ADVANCE_RUN, advanced)
+    _in_parts(connection, ADVANCE_RUNS, advanced)
 
 
 def _store_installation(connection: Connection, batch: Batch, *, sends: bool) -> None:
@@ -146,6 +148,15 @@ def _store_installation(connection: Connection, batch: Batch, *, sends: bool) ->
         in_flight = batches
         connection.execute(sql("keep_mark"), (batches, rolling))
     connection.execute(ADVANCE_INSTALLATION, (batches, rolling, in_flight, batch.now, own))
+
+
+def _in_parts(connection: Connection, sized: Sequence[tuple[int, str]], rows: Sequence[Values]) -> None:
+    """Write rows by few statements of many rows each: every statement gives up the interpreter and waits to get it back."""
+    done = 0
+    for size, statement in sized:
+        while len(rows) - done >= size:
+            connection.execute(statement, tuple(chain.from_iterable(rows[done : done + size])))
+            done += size
 
 
 def _many(connection: Connection, statement: str, rows: Sequence[Values]) -> None:

@@ -1,5 +1,6 @@
 """The SQL that every table has alike: read by key or index, insert, update. Made from the records' own names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from counterfoil.store.tables import ALL, ENTRIES, Table
@@ -54,7 +55,35 @@ def _statements(table: Table) -> Statements:
 
 STATEMENTS: dict[str, Statements] = {table.name: _statements(table) for table in (*ALL, ENTRIES)}
 
-ADVANCE_RUN = update("runs", CHAIN_COLUMNS, ("run_id",))
+
+def _sized(make: Callable[[int], str]) -> tuple[tuple[int, str], ...]:
+    """One statement for so many rows at once, the largest first; the sizes add up to any number of rows."""
+    return tuple((size, make(size)) for size in (256, 64, 16, 4, 1))
+
+
+def _rows(columns: int, rows: int) -> str:
+    return ", ".join([f"({', '.join('?' * columns)})"] * rows)
+
+
+def _append(rows: int) -> str:
+    columns = ENTRIES.columns
+    return f"INSERT INTO entries ({_quoted(columns)}) VALUES {_rows(len(columns), rows)}"  # noqa: S608 - as above
+
+
+def _advance(rows: int) -> str:
+    if rows == 1:
+        return update("runs", CHAIN_COLUMNS, ("run_id",))
+    changes = ", ".join(f'"{column}" = moved.column{place}' for place, column in enumerate(CHAIN_COLUMNS, start=1))
+    last = len(CHAIN_COLUMNS) + 1
+    return (
+        f"UPDATE runs SET {changes} FROM (VALUES {_rows(last, rows)}) AS moved "  # noqa: S608 - as above
+        f"WHERE runs.run_id = moved.column{last}"
+    )
+
+
+# Every step passes through these two: many rows are one statement.
+APPEND_ENTRIES = _sized(_append)
+ADVANCE_RUNS = _sized(_advance)
 LEASE_RUN = update("runs", LEASE_COLUMNS, ("run_id",))
 ADVANCE_INSTALLATION = update(
     "installation", ("batches", "rolling", "in_flight_batch", "clock_us"), ("installation_id",)

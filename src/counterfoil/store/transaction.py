@@ -149,7 +149,7 @@ class Transaction:
 
     def number(self, what: str) -> int:
         """The next number of a counter (run, operation, review, incident), from 1."""
-        self._counters[what] = self._counters.get(what, self._batch.counters.get(what, 0)) + 1
+        self._counters[what] = self._counters.get(what, self._batch.counters().get(what, 0)) + 1
         return self._counters[what]
 
     def _next_sequence(self, run_id: str) -> int:
@@ -184,7 +184,7 @@ class Transaction:
         kept = [batch.keep(record, key, row) for (record, key), row in self._put.items()]
         batch.extend(entries)
         if self._counters:
-            batch.counters.update(self._counters)
+            batch.counters().update(self._counters)
             batch.counted = True
         return bool(entries or self._counters) or any(kept)
 

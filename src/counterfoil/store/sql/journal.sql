@@ -21,7 +21,3 @@ SELECT run_id, sequence, head FROM chains;
 -- the newest entry of a chain that is no run's
 INSERT INTO chains (run_id, sequence, head) VALUES (?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET sequence = excluded.sequence, head = excluded.head;
-
--- name: append_entry
--- one entry; its ordinal is the next
-INSERT INTO entries (run_id, sequence, kind, position, name, body, at, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
