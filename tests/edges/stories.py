@@ -23,7 +23,14 @@ from counterfoil.examples.demo.processes import WarmProcess
 AT_A_TIME = 2
 LONGEST_S = 110.0
 
-FOREIGN = ("COUNTERFOIL_DB", "COUNTERFOIL_APP", "COUNTERFOIL_SECRET", "COUNTERFOIL_CRASH_AT", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+FOREIGN = (
+    "COUNTERFOIL_DB",
+    "COUNTERFOIL_APP",
+    "COUNTERFOIL_SECRET",
+    "COUNTERFOIL_CRASH_AT",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+)
 
 Told = dict[str, Any]
 
@@ -55,7 +62,9 @@ class Stories:
     def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
         selected = [item for item in request.session.items if getattr(item, "module", None) is request.module]
         params = [getattr(item, "callspec", None) for item in selected]
-        wanted = dict.fromkeys(each.params["options"] for each in params if each is not None and "options" in each.params)
+        wanted = dict.fromkeys(
+            each.params["options"] for each in params if each is not None and "options" in each.params
+        )
         self._told: dict[DemoOptions, Future[Told]] = {options: Future() for options in wanted}
         self._folder = folder
         self._ended = threading.Event()

@@ -442,6 +442,26 @@ def test_explain_names_every_field(cli: Cli) -> None:
     assert refused(cli, "explain", "nothing")[0] in (2, 4)
 
 
+def test_boundaries_of_a_workflow_are_those_its_code_can_pass(cli: Cli) -> None:
+    def names(*target: str) -> set[str]:
+        return {each["boundary"] for each in cli.json("boundaries", *target).data["items"]}
+
+    everything, bought, written = names(), names("buy"), names("letter")
+    assert bought < everything
+    assert bought - written == {"review.opened", "review.answered"}
+    assert "operation.first_byte" in written
+    assert "step.ended" not in written
+    assert "operation.first_byte" not in names("waits")
+    assert names("place_order") == bought
+    source = (cli.folder / "app.py").read_text()
+    handed_on = source.replace("return await run.step(impossible, order)", "return await helped(run, order)")
+    (cli.folder / "app.py").write_text(handed_on)
+    ended = cli.json("boundaries", "broken")
+    assert {each["boundary"] for each in ended.data["items"]} == everything
+    assert ended.document["warnings"][0]["code"] == "boundaries_unknown"
+    assert refused(cli, "boundaries", "nothing") == (4, "not_found")
+
+
 def test_checks_give_their_status(cli: Cli, tmp_path: Path) -> None:
     good = cli.json("doctor")
     assert missing(DECLARED["doctor"].data, good.data) == []

@@ -29,8 +29,14 @@ def check(told: Stories, options: DemoOptions) -> Told:
 
 
 WITH_KEY = [DemoOptions(fault=fault) for fault in FAULTS if fault != "error-after-accept"]
-WITH_LOOKUP = [DemoOptions(receiver="lookup", fault=fault) for fault in (None, "drop-reply", "error-after-accept", "refuse")]
-UNHURT = [DemoOptions(crash_at="none"), DemoOptions(crash_at="none", fault="drop-reply"), DemoOptions(crash_at="none", fault="refuse")]
+WITH_LOOKUP = [
+    DemoOptions(receiver="lookup", fault=fault) for fault in (None, "drop-reply", "error-after-accept", "refuse")
+]
+UNHURT = [
+    DemoOptions(crash_at="none"),
+    DemoOptions(crash_at="none", fault="drop-reply"),
+    DemoOptions(crash_at="none", fault="refuse"),
+]
 DOUBTFUL = [
     (DemoOptions(receiver="none"), 1),
     (DemoOptions(receiver="none", fault="drop-reply"), 1),

@@ -27,7 +27,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def demo(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """The command with nothing on standard input."""
     environment = {**os.environ, **more}
-    return subprocess.run([*COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, env=environment)
+    return subprocess.run(
+        [*COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, env=environment
+    )
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_the_shape(whole: Any) -> None:
     assert whole.keys() == {"stories", "paths"}
-    names = {"name", "engine", "receiver_kind", "crash", "recovery", "run", "operation", "resubmitted", "receiver", "model", "outcome"}
+    names = {
+        "name",
+        "engine",
+        "receiver_kind",
+        "crash",
+        "recovery",
+        "run",
+        "operation",
+        "resubmitted",
+        "receiver",
+        "model",
+        "outcome",
+    }
     for story in whole["stories"]:
         assert story.keys() == names
         assert story["engine"] == "embedded"
@@ -62,7 +76,7 @@ def test_the_first_story(whole: Any) -> None:
     assert (story["recovery"]["how"], story["recovery"]["case"]) == ("repeat", "R")
     assert story["operation"]["approval"]["reviewer"] == "ana"
     first, second = story["operation"]["attempts"]
-    assert (first["answer"], second["answer"]["status"]) == (None, 201)
+    assert (first["answer"]["status"], second["answer"]["status"]) == (None, 201)
     assert story["receiver"]["requests"] == 2
 
 
@@ -77,12 +91,20 @@ def test_the_second_story(whole: Any) -> None:
 def test_the_third_story(whole: Any) -> None:
     story = whole["stories"][2]
     run = story["run"]
-    assert (story["operation"], story["crash"], story["outcome"], story["receiver"]["records"]) == (None, None, "unresolved", 0)
+    assert (story["operation"], story["crash"], story["outcome"], story["receiver"]["records"]) == (
+        None,
+        None,
+        "unresolved",
+        0,
+    )
     assert (run["state"], run["reason"], run["owner"]) == ("parked", "budget_attempts", "onboarding-lead")
     kept = [entry["kind"] for entry in run["records"]["execution_state"]["entries"]]
     assert kept.count("try_failed") == 5
     assert kept[-1] == "parked", "nothing went on by itself"
-    assert [each["what"] for each in run["established"]] == ["step read_documents has a result", "step extract_facts has a result"]
+    assert [each["what"] for each in run["established"]] == [
+        "step read_documents has a result",
+        "step extract_facts has a result",
+    ]
     assert run["next_action"]["command"].startswith("counterfoil runs resume run-3 --raise attempts=")
 
 
@@ -91,7 +113,9 @@ def test_the_doubt_is_resolved_by_the_printed_command(whole: Any, tmp_path: Path
     evidence.write_text("The CRM's own list shows case-814.")
     printed = whole["stories"][1]["run"]["next_action"]["command"].split()[1:]
     more = ["--reference", "case-814", "--reason", "It is in the CRM's list.", "--evidence", str(evidence), "--json"]
-    typed = subprocess.run([*COMMAND[:-1], *printed, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path)
+    typed = subprocess.run(
+        [*COMMAND[:-1], *printed, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path
+    )
     assert typed.returncode == 0, typed.stdout
     assert json.loads(typed.stdout)["data"]["status"] == "succeeded"
 

@@ -1,8 +1,6 @@
 """Commands that check: `doctor`, `verify`, `conformance`."""
 
-from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +8,7 @@ import typer
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import fields, heading, sentence, table
-from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +72,7 @@ def add_to(root: Group) -> None:
         ] = False,
     ) -> Any:
         """Say what this installation survives, from its live settings. Exit 1 when a check refuses."""
-        data = _doctor(invocation, production)
+        data = invocation.app().doctor(production=production)
         return Answer(data, FOUND if any(check["status"] == "refuse" for check in data["checks"]) else 0)
 
     @root.command("verify", data=VERIFY, shows=verified, also=(FOUND,))
@@ -83,9 +81,7 @@ def add_to(root: Group) -> None:
         run: Annotated[str | None, typer.Option(metavar="RUN", help="The chain of this run only.")] = None,
     ) -> Any:
         """Check that the record is as it was written, and that the tables say what it says. Exit 1 when not."""
-        from counterfoil.app.verification import verify
-
-        data = verify(invocation.app().open, run=run)
+        data = invocation.app().verify(run=run)
         return Answer(data, FOUND if data["broken"] or data["differences"] else 0)
 
     @root.command("conformance", data=CONFORMANCE, shows=conforms, also=(FOUND,))
@@ -93,17 +89,6 @@ def add_to(root: Group) -> None:
         """Check that a backend does everything that the ledger needs. For SQLite: beside --db, in files of its own."""
         data = _conformance(invocation)
         return Answer(data, FOUND if data["failed"] else 0)
-
-
-def _doctor(invocation: Invocation, production: bool) -> dict[str, Any]:
-    from counterfoil import settings
-    from counterfoil.app.doctor import doctor
-
-    app = invocation.app()
-    state: Path | None = settings.state_folder()
-    with suppress(CounterfoilError):  # what cannot be opened is what doctor is asked about
-        state = state if app.open().marker is not None else None
-    return doctor(app.open, location=invocation.database().absolute(), state=state, production=production)
 
 
 def _conformance(invocation: Invocation) -> dict[str, Any]:

@@ -9,14 +9,12 @@ import typer
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.worker import nothing
-from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.errors import CounterfoilError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 STORIES = "counterfoil.examples.demo.main"
-NAMES = ("onboarding", "refund")
-RECEIVERS = ("key", "lookup", "none")
 FAULTS = ("drop-reply", "error-after-accept", "hang", "refuse", "slow")
 INSTALL = "pip install 'counterfoil[demo]'"
 FOUND = 1
@@ -66,11 +64,6 @@ def add_to(root: Group) -> None:
         ] = None,
     ) -> Any:
         """Run the main job, kill it, recover it, and show what the receiver holds. No keys, no network."""
-        _one_of(name, NAMES, "a story of the demo")
-        _one_of(receiver, RECEIVERS, "a receiver kind of the demo")
-        _one_of(fault, FAULTS, "a fault of the demo")
-        _one_of(engine, ("embedded",), "an engine of this release")
-        _check_boundary(crash_at)
         console = invocation.streams.progress()
         options = DemoOptions(name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console)
         data: dict[str, Any] = _stories()(options)
@@ -83,18 +76,3 @@ def _stories() -> Any:
     except ModuleNotFoundError as problem:
         tool = f"the Python package {problem.name}"
         raise CounterfoilError("tool_missing", tool=tool, install=f"Install it: {INSTALL}") from problem
-
-
-def _one_of(value: str | None, known: tuple[str, ...], what: str) -> None:
-    if value is not None and value not in known:
-        raise Refused("usage", problem=f"{value!r} is not {what}; there are: {', '.join(known)}")
-
-
-def _check_boundary(text: str | None) -> None:
-    """An unknown name is refused here; one that the story does not pass is refused by the story."""
-    from counterfoil.engine.boundaries import crash_point
-
-    try:
-        crash_point(text)
-    except ValueError as problem:
-        raise Refused("unknown_boundary", name=text) from problem

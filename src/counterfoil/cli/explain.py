@@ -54,21 +54,40 @@ def add_to(root: Group) -> None:
         ] = None,
     ) -> Any:
         """Say what each operation guarantees, and what happens in doubt, from the code alone."""
-        from counterfoil.app.explain import explain
         from counterfoil.cli.targets import target_of
 
         app, name = target_of(invocation, target)
-        return explain(app.registry, name)
+        return app.explain(name)
 
     @root.command(
-        "boundaries", data="{items:[{boundary, kind: commit|send|reply|flush, verb, row}]}", shows=pages.items
+        "boundaries",
+        data="{items:[{boundary, kind: commit|send|reply|flush, verb, row}], next_cursor}",
+        shows=pages.items,
     )
-    def boundaries(invocation: Invocation) -> Any:
-        """List the named instants at which a crash is survivable and tested."""
+    def boundaries(
+        invocation: Invocation,
+        target: Annotated[
+            str | None,
+            typer.Argument(metavar="TARGET", help="A workflow or an operation: those that its code can pass."),
+        ] = None,
+    ) -> Any:
+        """List the named instants at which a crash is survivable and tested; with TARGET, as far as its code shows."""
         from counterfoil.engine.boundaries import BOUNDARIES
 
-        del invocation
-        return {
-            "items": [{"boundary": b.name, "kind": b.kind, "verb": b.verb, "row": b.row} for b in BOUNDARIES],
-            "next_cursor": None,
-        }
+        passed = None if target is None else _passed(invocation, target)
+        shown = [each for each in BOUNDARIES if passed is None or each.name in passed]
+        items = [{"boundary": each.name, "kind": each.kind, "verb": each.verb, "row": each.row} for each in shown]
+        return {"items": items, "next_cursor": None}
+
+
+def _passed(invocation: Invocation, target: str) -> frozenset[str] | None:
+    from counterfoil.cli.passed import passed_by
+    from counterfoil.cli.targets import target_of
+
+    app, name = target_of(invocation, target)
+    passed = passed_by(app, name)
+    if passed is None:
+        invocation.warn(
+            "boundaries_unknown", "The code does not show which boundaries it passes; all of them are listed."
+        )
+    return passed

@@ -44,9 +44,7 @@ def add_to(root: Group) -> None:
         ],
     ) -> Any:
         """Find whatever a text may mean."""
-        from counterfoil.app.finding import find
-
-        return find(invocation.app().open, text)
+        return invocation.app().find(text)
 
     @root.command(
         "settings",

@@ -1,0 +1,159 @@
+"""Every command that is printed works as it is printed, and changes the state it names. What it leaves out is asked for."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.edges.cli_bench import Cli, installed
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return installed(tmp_path)
+
+
+@pytest.fixture
+def shop(cli: Cli) -> Generator[SandboxProcess, None, None]:
+    with SandboxProcess("key") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        yield sandbox
+
+
+def printed(shown: dict[str, Any]) -> str:
+    action = shown["next_action"]
+    assert action["command"], action
+    assert action["who"]["kind"] in ("reviewer", "operator", "scheduler")
+    return action["command"]
+
+
+def test_a_review_is_answered(cli: Cli, shop: SandboxProcess) -> None:
+    cli.submit("buy")
+    assert printed(cli.show()) == "counterfoil worker"
+    cli.drive()
+    commands = {
+        printed(cli.show()),
+        printed(cli.json("operations", "show", "1").data),
+        printed(cli.json("reviews", "show", "1").data),
+    }
+    assert len(commands) == 1, "the same command, wherever one looks"
+    (command,) = commands
+    assert cli.typed(command).status == 0
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+    assert cli.show()["next_action"]["who"]["kind"] == "none"
+
+
+def test_a_review_is_rejected_with_the_other_word(cli: Cli) -> None:
+    cli.submit("buy")
+    cli.drive()
+    assert cli.typed(printed(cli.show()).replace(" approve ", " reject ")).status == 0
+    cli.drive()
+    run = cli.show()
+    assert run["reason"] == "review_rejected"
+    assert cli.typed(printed(run)).status == 0
+    assert cli.show()["state"] in ("pending", "cancelled")
+
+
+def test_a_doubt_is_resolved(cli: Cli) -> None:
+    with SandboxProcess("none", fault="drop-reply") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("letter")
+        run = cli.drive_to_a_stop("letter")
+        reference = sandbox.records()[0]["id"]
+    command = printed(run)
+    assert command == printed(cli.json("operations", "show", "op-1").data)
+    assert cli.typed(command).status == 2, "nobody is there to be asked"
+    assert cli.typed(command, "--json").code == "usage"
+    assert cli.show()["state"] == "parked"
+    (cli.folder / "proof.txt").write_text("seen at the desk")
+    ended = cli.typed(command, answers=f"{reference}\nseen at the desk\nproof.txt\noscar\n")
+    assert ended.status == 0, ended
+    for question in ("reference", "sure", "evidence"):
+        assert question in ended.err
+    cli.drive()
+    run = cli.show()
+    assert run["state"] == "completed"
+    assert run["records"]["receipts"][-1]["how"] == "person"
+
+
+def test_a_failed_step_is_retried(cli: Cli) -> None:
+    cli.submit("broken")
+    cli.drive()
+    run = cli.show()
+    assert run["state"] == "parked"
+    (cli.folder / "app.py").write_text((cli.folder / "app.py").read_text().replace(
+        'raise StepFailed("impossible", "there is no such order")', 'return "found"'
+    ))  # fmt: skip
+    assert cli.typed(printed(run)).status == 0
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+
+
+def test_a_suspension_is_lifted(cli: Cli, shop: SandboxProcess) -> None:
+    cli.json("writes", "suspend", "--all", "--by", "ana", "--reason", "a test")
+    cli.submit("letter")
+    cli.drive()
+    run = cli.show()
+    assert run["reason"] == "writes_suspended"
+    command = printed(run)
+    assert cli.typed(command).status == 2
+    assert cli.typed(command, answers="it is over\n").status == 0
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+    assert len(shop.records()) == 1
+
+
+def test_a_restore_is_finished_in_the_place_that_the_command_names(
+    cli: Cli, tmp_path: Path, shop: SandboxProcess
+) -> None:
+    # Only a receiver that refuses other bytes under the key leaves something to hold: any other is a doubt at once.
+    source = (
+        (cli.folder / "app.py")
+        .read_text()
+        .replace("timedelta(hours=24))", 'timedelta(hours=24), other_body="rejects")')
+    )
+    source = source.replace('procedure="Ask the desk."', 'procedure="Ask the desk.", key=KEY')
+    (cli.folder / "app.py").write_text(source)
+    cli.submit("letter")
+    elsewhere = tmp_path / "with a space"
+    cli.folder.rename(elsewhere)
+    moved = Cli(elsewhere, cli.environ)
+    moved.drive()
+    run = moved.show()
+    assert run["reason"] == "restored"
+    assert "--db" not in printed(run), "it is the default there"
+    outside = Cli(tmp_path, cli.environ)
+    there = ("--db", str(elsewhere / "counterfoil.db"))
+    command = printed(outside.json("runs", "show", "1", *there).data)
+    assert str(elsewhere) in command
+    assert outside.typed(command, answers="I moved the folder\n").status == 0
+    assert moved.json("restore", "status").data["suspended"] is False
+    assert moved.drive_to_a_stop("letter")["state"] == "completed"
+
+
+def test_code_that_is_gone_is_cancelled(cli: Cli) -> None:
+    cli.submit("waits")
+    source = (cli.folder / "app.py").read_text()
+    (cli.folder / "app.py").write_text(source.replace("version=1, budget=BUDGET", "version=2, budget=BUDGET"))
+    cli.drive()
+    run = cli.show()
+    assert run["reason"] == "code_changed"
+    assert cli.typed(printed(run)).status == 0
+    cli.drive()
+    assert cli.show()["state"] == "cancelled"
+
+
+def test_a_budget_is_raised(cli: Cli) -> None:
+    (cli.folder / "app.py").write_text((cli.folder / "app.py").read_text().replace(
+        '@step(retry=Retry(tries=1))', ""
+    ).replace('raise StepFailed("impossible", "there is no such order")', 'raise OSError("not now")'))  # fmt: skip
+    cli.submit("broken")
+    run = cli.drive_to_a_stop("broken")
+    assert run["reason"] == "budget_attempts"
+    assert cli.typed(printed(run)).status == 0
+    after = cli.show()
+    assert after["state"] == "pending"
+    assert after["budgets"][0]["limit"] > run["budgets"][0]["limit"]
