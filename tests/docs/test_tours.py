@@ -1,0 +1,34 @@
+"""The pages that a reader types along with: as printed, in order, in an empty folder."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import Block, blocks
+from tests.docs.tour import Tour, not_said
+
+TOURS = ("README.md", "docs/tutorial.md", "docs/choosing.md")
+# Not part of the walk: what is typed in the repository itself. tests/docs/test_blocks.py checks that it exists.
+IN_THE_REPOSITORY = ("make ",)
+
+
+def walked(page: str) -> list[Block]:
+    return [block for block in blocks(page) if not block.text.startswith(IN_THE_REPOSITORY) and block.language]
+
+
+@pytest.mark.parametrize("page", TOURS)
+def test_as_printed(page: str, tmp_path: Path) -> None:
+    with Tour(tmp_path) as tour:
+        tour.walk(walked(page))
+
+
+def test_the_readme_example_is_short() -> None:
+    (example,) = [block for block in blocks("README.md") if block.language == "python"]
+    lines = [line for line in example.text.splitlines() if line.strip()]
+    assert len(lines) <= 30
+
+
+def test_what_was_not_said_is_found() -> None:
+    assert not_said("run-1 ... parked\nnext: ...", "run-1 bill\n  parked\nnext:  resolve") is None
+    assert not_said("a ... b", "b a") == "b"
+    assert not_said("one\ntwo", "two\none") == "two"

@@ -1,0 +1,112 @@
+"""Tables of the docs that are written from the code: `python -m tests.docs.written` writes them anew.
+
+A page holds a written part between two comments; what stands around it is ours.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from counterfoil import settings
+from counterfoil.cli.shapes import PARKED
+from counterfoil.engine.boundaries import BOUNDARIES
+from counterfoil.model.operation import OPERATION_SENTENCES
+from counterfoil.model.review import REVIEW_SENTENCES
+from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES
+from counterfoil.rules.recovery import CASES, IMPOSSIBLE, combinations, count_matches, fact_values
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head)]
+    lines += [["---"] * len(lines[0])]
+    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cases() -> str:
+    """The recovery table, with how many combinations of facts each case rules."""
+    matched = count_matches()
+    rows = [[c.letter, c.words, c.ruling, f"{matched[c.letter]:,}", c.sentence] for c in CASES]
+    total = f"{combinations():,} combinations of {len(fact_values())} facts; each has exactly one case."
+    return f"{table(('case', 'facts in words', 'ruling', 'combinations', 'sentence'), rows)}\n\n{total}"
+
+
+def facts() -> str:
+    return table(("fact", "values"), [[f"`{name}`", ", ".join(values)] for name, values in fact_values().items()])
+
+
+def impossible() -> str:
+    return table(("name", "sentence"), [[f"`{each.name}`", each.sentence] for each in IMPOSSIBLE])
+
+
+def boundaries() -> str:
+    rows = [[f"`{b.name}`", b.kind, b.verb, str(b.row) if b.row else "-"] for b in BOUNDARIES]
+    return table(("boundary", "kind", "verb", "row"), rows)
+
+
+def run_states() -> str:
+    return table(("state", "means"), [[f"`{state.value}`", said] for state, said in RUN_SENTENCES.items()])
+
+
+def operation_states() -> str:
+    return table(("status", "means"), [[f"`{state.value}`", said] for state, said in OPERATION_SENTENCES.items()])
+
+
+def review_states() -> str:
+    return table(("state", "means"), [[f"`{state.value}`", said] for state, said in REVIEW_SENTENCES.items()])
+
+
+def park_reasons() -> str:
+    rows = [[f"`{reason.value}`", said, f"`{PARKED[reason.value]}`"] for reason, said in PARK_SENTENCES.items()]
+    return table(("reason", "means", "command"), rows)
+
+
+def known_settings() -> str:
+    return table(("name", "default", "what it is"), [[f"`{s.name}`", default_of(s), s.about] for s in settings.in_force()])
+
+
+def default_of(setting: settings.Setting) -> str:
+    """Read with that one variable out of the environment, so that the page says the same on every machine."""
+    kept = os.environ.pop(setting.name, None)
+    try:
+        value = next(each.value for each in settings.in_force() if each.name == setting.name)
+    finally:
+        if kept is not None:
+            os.environ[setting.name] = kept
+    return f"`{value}`" if value else "-"
+
+
+PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "recovery.md": {"cases": cases, "facts": facts, "impossible": impossible},
+    "boundaries.md": {"boundaries": boundaries},
+    "states.md": {
+        "run": run_states,
+        "operation": operation_states,
+        "review": review_states,
+        "park reasons": park_reasons,
+    },
+    "settings.md": {"settings": known_settings},
+}
+
+
+def with_parts(page: str, parts: dict[str, Callable[[], str]]) -> str:
+    """A page with its written parts replaced. Raises AssertionError for a part that the page does not hold once."""
+    for name, write in parts.items():
+        begin, end = f"<!-- written: {name} -->", f"<!-- end: {name} -->"
+        assert page.count(begin) == page.count(end) == 1, f"one part {name!r}"
+        said = f"{begin}\n\n{write()}\n\n{end}"
+        page = re.sub(rf"{re.escape(begin)}.*?{re.escape(end)}", lambda _, said=said: said, page, flags=re.DOTALL)
+    return page
+
+
+def write() -> None:
+    for name, parts in PARTS.items():
+        page = DOCS / name
+        page.write_text(with_parts(page.read_text(), parts))
+
+
+if __name__ == "__main__":
+    write()
