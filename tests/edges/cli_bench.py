@@ -142,6 +142,18 @@ class Cli:
         )
         return ended.data
 
+    def refused(self, *argv: str, stdin: bytes = b"") -> tuple[int, str]:
+        """The status and the code of a refusal."""
+        ended = self.json(*argv, stdin=stdin)
+        return ended.status, ended.code
+
+    def approve(self, *more: str) -> dict[str, Any]:
+        """Ana approves the newest open review."""
+        review = self.json("reviews", "list", "--state", "open").data["items"][0]
+        return self.json(
+            "reviews", "approve", review["review_id"], "--digest", review["digest"], "--by", "ana", *more
+        ).data
+
     def drive(self) -> None:
         assert self.json("worker", "--until-idle").status == 0
 

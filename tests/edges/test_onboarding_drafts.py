@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ async def to_draft_three(desk: Office) -> Any:
     """Two revisions asked for; draft 3 waits, and its worker is gone."""
     async with desk.worker():
         for version in (1, 2):
-            await desk.until(lambda: desk.waits_for_draft(version))
+            await desk.until(partial(desk.waits_for_draft, version))
             review = desk.open_review()
             answered = await desk.answer("reject", review, "--digest", review.digest, "--ask-revision")
             assert answered["data"]["state"] == "rejected"

@@ -41,7 +41,7 @@ def add_to(root: Group) -> None:
     @root.command("demo", data="{stories:[STORY], paths:{db, log}}", shows=nothing, also=(FOUND,))
     def demo(  # noqa: PLR0913 - each is an option of the command
         invocation: Invocation,
-        name: Annotated[str, typer.Argument(metavar="[onboarding|refund]", help="Which main job.")] = "onboarding",
+        name: Annotated[str, typer.Argument(metavar="[onboarding|refund]", help="Which example.")] = "onboarding",
         receiver: Annotated[
             str | None, typer.Option(help="Story 1 alone, against this kind: key, lookup, none.")
         ] = None,
@@ -63,7 +63,7 @@ def add_to(root: Group) -> None:
             str | None, typer.Option(metavar="DIR", help="Where its files are kept; else a temporary folder.")
         ] = None,
     ) -> Any:
-        """Run the main job, kill it, recover it, and show what the receiver holds. No keys, no network."""
+        """Run the main example, kill it, recover it, and show what the receiver holds. No keys, no network."""
         console = invocation.streams.progress()
         options = DemoOptions(name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console)
         data: dict[str, Any] = _stories()(options)

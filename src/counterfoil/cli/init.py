@@ -99,7 +99,9 @@ def _first_app(folder: Path) -> Path | None:
     file = folder / OWN_FILE
     if file.exists():
         return None
-    file.write_text((Path(__file__).parent / "first_app.py").read_text())
+    file.write_text(
+        (Path(__file__).parents[1] / "examples" / "first_app.py").read_text()
+    )  # read, not imported: it is above us
     return file
 
 
