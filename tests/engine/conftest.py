@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from counterfoil.testing.sandbox.process import SandboxProcess
 
+from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import House
 
 

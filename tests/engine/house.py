@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
+
 from counterfoil.app import App
 from counterfoil.app.opening import Founding
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.definitions import Env
 from counterfoil.engine.worker import Worker
+from counterfoil.engine.writer import Touched
 from counterfoil.model.budget import Budget
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.fake_clock import FakeClock
-from pydantic import BaseModel
 
 SECRET = "correct horse"
 ROLES = ("manager", "lead", "ops")
@@ -90,7 +92,7 @@ class House:
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def committed(run_ids: set[str]) -> None:
+        def committed(run_ids: Touched) -> None:
             if run_id in run_ids:
                 loop.call_soon_threadsafe(changed.set)
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from counterfoil.engine.port import Run
 from counterfoil.model.errors import Refused, ReviewExpired, ReviewRejected
 from counterfoil.model.proposal import Proposal
@@ -11,7 +12,6 @@ from counterfoil.model.receipt import Receipt
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
-
 from tests.engine.house import BUDGET, SECRET, House, Order
 from tests.engine.writes import create_case, writing
 
@@ -27,9 +27,11 @@ def _reviews(house: House, run_id: str) -> list[ReviewRecord]:
 
 async def _open(house: House, run_id: str, number: int = 1) -> ReviewRecord:
     def waiting(run: RunRecord) -> bool:
-        return run.state.value == "waiting" and sum(r.state.value == "open" for r in _reviews(house, run_id)) == 1 and len(
-            _reviews(house, run_id)
-        ) == number
+        return (
+            run.state.value == "waiting"
+            and sum(r.state.value == "open" for r in _reviews(house, run_id)) == 1
+            and len(_reviews(house, run_id)) == number
+        )
 
     await house.until(run_id, waiting)
     return next(review for review in _reviews(house, run_id) if review.state.value == "open")
@@ -117,7 +119,10 @@ def test_a_revision_is_a_version_with_a_review_of_its_own(house_with_crm: House,
                 first.review_id, digest=first.digest, by="ana", secret=SECRET, comment="7", ask_revision=True
             )
             second = await _open(house, submitted.run_id, 2)
-            assert (second.proposal_version, second.operation_id) == (2, first.operation_id) and second.digest != first.digest
+            assert (second.proposal_version, second.operation_id) == (
+                2,
+                first.operation_id,
+            ) and second.digest != first.digest
             with pytest.raises(Refused):
                 await _approve(house, second, first.digest)
             await _approve(house, second)

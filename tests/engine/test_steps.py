@@ -10,7 +10,6 @@ from counterfoil.engine.definitions import Workflow, step
 from counterfoil.engine.port import Run
 from counterfoil.model.budget import Retry
 from counterfoil.model.errors import StepFailed
-
 from tests.engine.house import BUDGET, House, Order
 
 
@@ -255,7 +254,9 @@ def test_deadlines_are_entries_that_move_the_run(house: House) -> None:
             run = await house.state(submitted.run_id, "parked")
             assert run.reason == "no_worker"
             house.clock.advance(25 * 3600)
-            await house.until(submitted.run_id, lambda run: run.deadline_at is not None and run.deadline_at > house.clock.now_us())
+            await house.until(
+                submitted.run_id, lambda run: run.deadline_at is not None and run.deadline_at > house.clock.now_us()
+            )
         house.clean()
 
     asyncio.run(story())

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from counterfoil.engine.port import Run
 from counterfoil.model.errors import Refused, RunFailed, TimedOut
 from counterfoil.testing.sandbox.process import SandboxProcess
-
 from tests.engine.house import BUDGET, House, Order
 from tests.engine.writes import create_case
 
@@ -55,7 +55,9 @@ def test_a_signal_that_does_not_come_times_out(house: House) -> None:
             submitted = await house.app.submit(waits, Order(number="1"), request_id="r")
             await house.state(submitted.run_id, "waiting")
             house.clock.advance(3600)
-            await house.until(submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "timer") == 2)
+            await house.until(
+                submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "timer") == 2
+            )
             house.clock.advance(3600)
             assert await submitted.result() == "not paid"
         house.clean()
@@ -80,7 +82,9 @@ def test_a_durable_timeout_leaves_the_block(house: House) -> None:
             submitted = await house.app.submit(limited, Order(number="1"), request_id="r")
             await house.state(submitted.run_id, "waiting")
             house.clock.advance(3600)
-            await house.until(submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "timer") == 3)
+            await house.until(
+                submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "timer") == 3
+            )
             house.clock.advance(60)
             assert await submitted.result() == "over"
         house.clean()
@@ -116,10 +120,13 @@ def test_branches_have_positions_of_their_own_and_replay_in_order(house: House) 
             submitted = await house.app.submit(branching, Order(number="1"), request_id="r")
             for hour in range(3):
                 await house.until(
-                    submitted.run_id, lambda run, hour=hour: run.state.value == "waiting" and house.count(run.run_id, "step") == hour
+                    submitted.run_id,
+                    lambda run, hour=hour: run.state.value == "waiting" and house.count(run.run_id, "step") == hour,
                 )
                 house.clock.advance(3600)
-            await house.until(submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "step") == 3)
+            await house.until(
+                submitted.run_id, lambda run: run.state.value == "waiting" and house.count(run.run_id, "step") == 3
+            )
             house.clock.advance(3600)
             assert await submitted.result() == ["a", "b", "branch"]
         assert seen == ["a", "b", "branch"]
@@ -328,5 +335,3 @@ def test_a_draining_worker_hands_over(house: House) -> None:
         house.clean()
 
     asyncio.run(story())
-
-

@@ -6,12 +6,12 @@ import shutil
 from datetime import timedelta
 
 import pytest
+
 from counterfoil.engine.administration import RegisterWorker
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
 from counterfoil.model.errors import Refused
 from counterfoil.testing.sandbox.process import SandboxProcess
-
 from tests.engine.house import BUDGET, SECRET, House, Order
 from tests.engine.writes import create_case, writing
 

@@ -10,7 +10,6 @@ from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, 
 from counterfoil.model.people import Owner
 from counterfoil.model.receipt import Receipt
 from counterfoil.model.review import ReviewBy
-
 from tests.engine.house import BUDGET, Order
 
 Kind = Literal["key", "lookup", "none"]
@@ -35,21 +34,31 @@ def contract(kind: Kind) -> Contract:
         return Contract(api_version="1", duplicate="costly", key=KEY, classifier=CLASSIFIER)
     if kind == "lookup":
         lookup = Lookup(
-            find_case, consistency="strong", visible_within=timedelta(0), arrives_within=timedelta(0), finds_by="operation_id"
+            find_case,
+            consistency="strong",
+            visible_within=timedelta(0),
+            arrives_within=timedelta(0),
+            finds_by="operation_id",
         )
         return Contract(
             api_version="1", duplicate="costly", classifier=CLASSIFIER, lookup=lookup,
             reference=Reference(header="Counterfoil-Operation"),
         )  # fmt: skip
-    return Contract(api_version="1", duplicate="costly", classifier=CLASSIFIER, procedure="Look into the CRM's list of cases.")
+    return Contract(
+        api_version="1", duplicate="costly", classifier=CLASSIFIER, procedure="Look into the CRM's list of cases."
+    )
 
 
-def create_case(app: App, kind: Kind = "key", *, review: bool = False, business_key: str | None = "number") -> Operation[Any, Any]:
+def create_case(
+    app: App, kind: Kind = "key", *, review: bool = False, business_key: str | None = "number"
+) -> Operation[Any, Any]:
     async def create_case(call: Call, order: Order) -> Receipt:
         reply = await call.http.post("/cases", json=order.model_dump())
         return Receipt(reference=reply.json()["id"])
 
-    asked = ReviewBy(role="manager", expires_in=timedelta(hours=8), owner=Owner("lead", within=timedelta(hours=4), then="ops"))
+    asked = ReviewBy(
+        role="manager", expires_in=timedelta(hours=8), owner=Owner("lead", within=timedelta(hours=4), then="ops")
+    )
     return app.operation(
         receiver="crm", contract=contract(kind), business_key=business_key, repeatable=business_key is None,
         review=asked if review else None, owner="lead",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
-from counterfoil.engine.waking import wake
+from counterfoil.engine.waking import wake, waited
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord
@@ -44,6 +44,7 @@ class Suspend(RunVerb):
             replace(
                 run,
                 state=RunState.WAITING,
+                waiting_since=tx.now if self.why == "review" else None,
                 reason=self.why,
                 sentence=self.sentence,
                 due_at=self.due_at,
@@ -204,7 +205,7 @@ class Resume(RunVerb):
                 tx.put(replace(operation, version=operation.version + 1, reason=None))
         tx.put(
             replace(
-                run,
+                waited(run, tx.now),
                 state=RunState.PENDING,
                 reason=None,
                 sentence=RUN_SENTENCES[RunState.PENDING],

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
+from counterfoil.engine.waking import waited
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
@@ -40,9 +41,8 @@ class Claim(RunVerb):
                 data={"owner": owner["name"], "crashes": run.crashes + 1},
             )
             return None
-        waited = tx.now - run.updated_at if run.state is RunState.WAITING and run.reason == "review" else 0
         claimed = replace(
-            run,
+            waited(run, tx.now),
             state=RunState.RUNNING,
             reason=None,
             sentence=RUN_SENTENCES[RunState.RUNNING],
@@ -53,7 +53,6 @@ class Claim(RunVerb):
             executing=ALONE if self.alone else 1,
             deadline_at=tx.now + self.deadlines.running,
             started_at=run.started_at or tx.now,
-            waited_us=run.waited_us + waited,
             crashes=run.crashes + (1 if crashed else 0),
         )
         tx.put(claimed)

@@ -44,7 +44,7 @@ class Opened:
     installation_id: str
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
-    listeners: set[Callable[[Touched], None]] = field(default_factory=lambda: set())
+    listeners: set[Callable[[Touched], object]] = field(default_factory=lambda: set())
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
     _clock_offset: int = 0
 

@@ -20,6 +20,7 @@ def parked(
     return replace(
         run,
         state=RunState.PARKED,
+        waiting_since=run.waiting_since if run.waiting_since is not None else now,
         reason=reason.value,
         sentence=sentence,
         owner=owner["name"],

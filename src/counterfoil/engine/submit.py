@@ -70,6 +70,7 @@ class Submit(RunVerb):
             spent_micros=0,
             reserved_micros=0,
             waited_us=0,
+            waiting_since=None,
             crashes=0,
             cancel_asked=0,
             created_at=tx.now,

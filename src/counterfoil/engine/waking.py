@@ -8,9 +8,16 @@ from counterfoil.store.transaction import Transaction
 PENDING_US = 15 * 60 * 1_000_000
 
 
+def waited(run: RunRecord, now: int) -> RunRecord:
+    """The wait for a person is over: it does not count as elapsed."""
+    if run.waiting_since is None:
+        return run
+    return replace(run, waited_us=run.waited_us + max(0, now - run.waiting_since), waiting_since=None)
+
+
 def wake(tx: Transaction, run_id: str) -> None:
     """Somebody outside moved something of this run: a worker looks at it at once. The run keeps its end, if it heads for one."""
-    run = tx.must(RunRecord, run_id)
+    run = waited(tx.must(RunRecord, run_id), tx.now)
     if run.state is RunState.PARKED:
         tx.put(
             replace(

@@ -112,7 +112,8 @@ class RunRecord:
     failed_tries: int
     spent_micros: int
     reserved_micros: int
-    waited_us: int
+    waited_us: int  # for people: not part of the elapsed budget
+    waiting_since: int | None
     crashes: int
     cancel_asked: int
     created_at: int

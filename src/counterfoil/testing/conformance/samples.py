@@ -66,6 +66,7 @@ def run_named(run_id: str, number: int) -> RunRecord:
         spent_micros=0,
         reserved_micros=0,
         waited_us=0,
+        waiting_since=None,
         crashes=0,
         cancel_asked=0,
         created_at=8,

@@ -80,6 +80,7 @@ CREATE TABLE runs (
     spent_micros INTEGER NOT NULL,
     reserved_micros INTEGER NOT NULL,
     waited_us INTEGER NOT NULL,
+    waiting_since INTEGER,
     crashes INTEGER NOT NULL,
     cancel_asked INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
