@@ -9,6 +9,7 @@ import sys
 import termios
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,14 +30,17 @@ def environment(cli: Cli, **more: str) -> dict[str, str]:
     return clean | cli.environ | more
 
 
-def start(
-    cli: Cli, *argv: "str | bytes", env: dict[str, str] | None = None, **streams: object
-) -> subprocess.Popen[bytes]:
-    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
-    return subprocess.Popen([*COMMAND, *argv], cwd=cli.folder, env=env or environment(cli), **given)  # type: ignore[call-overload]
+def start(cli: Cli, *argv: "str | bytes", env: dict[str, str] | None = None, **streams: Any) -> subprocess.Popen[bytes]:
+    chosen: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        **streams,
+    }
+    return subprocess.Popen([*COMMAND, *argv], cwd=cli.folder, env=env or environment(cli), **chosen)
 
 
-def run(cli: Cli, *argv: "str | bytes", **streams: object) -> tuple[int, bytes, bytes]:
+def run(cli: Cli, *argv: "str | bytes", **streams: Any) -> tuple[int, bytes, bytes]:
     child = start(cli, *argv, **streams)
     out, err = child.communicate(timeout=WAIT)
     assert b"Traceback" not in (err or b"")
