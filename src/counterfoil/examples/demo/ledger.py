@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from counterfoil.app import App
 from counterfoil.model.journal import Entry, EntryKind

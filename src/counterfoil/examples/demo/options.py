@@ -49,7 +49,9 @@ class DemoOptions:
         _among("--fault", self.fault, FAULTS)
         _among("--engine", self.engine, ("embedded",))
         if self.name == "refund" and (self.one_story or self.input is not None):
-            raise Refused("usage", problem="the stories of the refund choose receiver, crash, fault and input themselves")
+            raise Refused(
+                "usage", problem="the stories of the refund choose receiver, crash, fault and input themselves"
+            )
         if self.input is not None and not Path(self.input).is_dir():
             raise Refused("usage", problem=f"--input {self.input!r} is not a folder")
         if self.receiver_url is not None and not self.receiver_url.startswith(("http://", "https://")):

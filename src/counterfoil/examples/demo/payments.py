@@ -83,9 +83,7 @@ class PaymentProvider:
     ) -> None:
         self.close()
 
-    def _ask(
-        self, method: str, path: str, form: dict[str, Any] | None, key: str | None
-    ) -> tuple[int, dict[str, Any]]:
+    def _ask(self, method: str, path: str, form: dict[str, Any] | None, key: str | None) -> tuple[int, dict[str, Any]]:
         place = urlsplit(self.url)
         connection = HTTPConnection(place.hostname or "", place.port, timeout=10)
         headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/x-www-form-urlencoded"}

@@ -136,7 +136,9 @@ class WarmProcess:
             elif "ended" in said:
                 self._children.pop(said["ended"]).ended.set_result(said["status"])
         for started in self._starting:
-            started.set_exception(CounterfoilError("defect", problem="The demo's processes could not be started. See the log."))
+            started.set_exception(
+                CounterfoilError("defect", problem="The demo's processes could not be started. See the log.")
+            )
         for child in self._children.values():
             child.ended.set_result(KILLED)
 

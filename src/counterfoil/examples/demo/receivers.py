@@ -29,7 +29,12 @@ class SandboxReceiver(SandboxProcess):
         """By its control address, which shows what its record file holds."""
         state = self.get("")
         ids = [str(record["id"]) for record in as_objects(state["records"])]
-        return {"records": len(ids), "record_ids": ids, "requests": state["requests"], "records_file": str(self.records_file)}
+        return {
+            "records": len(ids),
+            "record_ids": ids,
+            "requests": state["requests"],
+            "records_file": str(self.records_file),
+        }
 
 
 class OtherReceiver:

@@ -1,7 +1,7 @@
 """The stories of the refund: three stops, a saved error, the same request twice, and another amount for it."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from counterfoil.examples.demo.payments import PaymentProvider, ProviderReceiver
 from counterfoil.examples.demo.receivers import SandboxReceiver
@@ -23,34 +23,34 @@ def stories(provider: PaymentProvider, kept: Path) -> list[Staged]:
         ),
         _at_provider(
             provider,
-            _plan("refund-reply-lost", "2. Accepted, the reply is lost, and the worker is killed.", "R-1002", _paid(provider)),
+            _plan(
+                "refund-reply-lost",
+                "2. Accepted, the reply is lost, and the worker is killed.",
+                "R-1002",
+                _paid(provider),
+            ),
             "before:operation.classified",
             fault="drop-reply",
         ),
         _at_provider(
             provider,
-            _plan("refund-resubmitted", "3. Killed with the receipt saved; then the same request again.", "R-1003", shared),
+            _plan(
+                "refund-resubmitted", "3. Killed with the receipt saved; then the same request again.", "R-1003", shared
+            ),
             "operation.classified",
         ),
         _saved_error(kept),
         _at_provider(
             provider,
-            _plan("refund-same-request", "5. Another run for refund R-1003: it finds the first one's receipt.", "R-1003", shared),
-            None,
-        ),
-        _at_provider(
-            provider,
             _plan(
-                "refund-other-amount",
-                "6. Another amount for refund R-1003: a person decides.",
+                "refund-same-request",
+                "5. Another run for refund R-1003: it finds the first one's receipt.",
                 "R-1003",
                 shared,
-                amount=OTHER,
-                ends="unresolved",
-                reason=ParkReason.BUSINESS_KEY_CONFLICT,
             ),
             None,
         ),
+        _at_provider(provider, _other_amount(shared), None),
     ]
 
 
@@ -59,7 +59,7 @@ def _paid(provider: PaymentProvider) -> str:
     return str(charge["id"])
 
 
-def _plan(name: str, title: str, number: str, charge: str, *, amount: int = GIVEN_BACK, **more: Any) -> Plan:
+def _plan(name: str, title: str, number: str, charge: str, *, amount: int = GIVEN_BACK) -> Plan:
     letter = f"The parcel came broken. Please refund the amount {amount} of what I paid."
     return Plan(
         name=name,
@@ -68,8 +68,15 @@ def _plan(name: str, title: str, number: str, charge: str, *, amount: int = GIVE
         workflow="refund",
         request_id=name,
         input={"request_number": number, "charge": charge, "letter": letter},
-        **({"ends": "succeeded"} | more),
+        ends="succeeded",
     )
+
+
+def _other_amount(charge: str) -> Plan:
+    plan = _plan(
+        "refund-other-amount", "6. Another amount for refund R-1003: a person decides.", "R-1003", charge, amount=OTHER
+    )
+    return replace(plan, ends="unresolved", reason=ParkReason.BUSINESS_KEY_CONFLICT)
 
 
 def _at_provider(provider: PaymentProvider, plan: Plan, crash_at: str | None, *, fault: str | None = None) -> Staged:

@@ -47,7 +47,8 @@ class Plan:
             f"it is parked as {run['reason']}": self.reason in (None, run["reason"]),
             f"the receiver holds {held} records": held in (None, self.records) or (doubt and held == 0),
             "it is unresolved and nobody is asked": told["outcome"] == "succeeded" or run["next_action"]["command"],
-            "the same request made another run": told["resubmitted"] == {"run_id": run["run_id"], "admitted": "existing"},
+            "the same request made another run": told["resubmitted"]
+            == {"run_id": run["run_id"], "admitted": "existing"},
         }
         return [f"{self.name}: {problem}" for problem, good in checked.items() if not good]
 
@@ -186,7 +187,9 @@ class Story:
         self._worker = None
         status = worker.ended.result()
         if not self.stage.commands.crash.note(worker.pid, status):
-            raise CounterfoilError("defect", problem=f"The worker {worker.pid} ended with status {status}. See the log.")
+            raise CounterfoilError(
+                "defect", problem=f"The worker {worker.pid} ended with status {status}. See the log."
+            )
         run = self.stage.ledger.run(self.plan.request_id)
         self._noticed(None if run is None else run.run_id, "worker")
 

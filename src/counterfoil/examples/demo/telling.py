@@ -95,8 +95,9 @@ class Telling:
 
 
 def _column(story: dict[str, Any]) -> dict[str, str]:
-    run, operation = story["run"], story["operation"] or {}
-    approval = operation.get("approval") or {}
+    run: dict[str, Any] = story["run"]
+    operation: dict[str, Any] = story["operation"] or {}
+    approval: dict[str, Any] = operation.get("approval") or {}
     receiver, model, crash = story["receiver"], story["model"], story["crash"]
     version, digest = operation.get("proposal_version"), operation.get("payload_digest")
     next_action = run["next_action"]

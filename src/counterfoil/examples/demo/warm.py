@@ -44,6 +44,7 @@ def main() -> None:
     finally:
         for pid in children:
             os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 def _serve(wake: int, children: set[int]) -> None:
