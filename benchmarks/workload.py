@@ -7,29 +7,28 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from pydantic import BaseModel
 
-from counterfoil import App, Budget, Run
+from counterfoil.app import App
 from counterfoil.app.opening import Founding
+from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
-from counterfoil.model.run import RunRecord, RunState
-from counterfoil.store.port import Reader
+from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
+from counterfoil.model.run import RunState
 
 STEPS = 10
-RESULT_BYTES = 200
-CONCURRENCY = (1, 16, 256)
-RESULT = "r" * RESULT_BYTES
+RESULT = "r" * 200
+PERSON, SECRET = "ana", "bench"
+BUDGET = Budget(attempts=5, elapsed=timedelta(days=1), spend_usd=0, owner=PERSON)
 
 
 class Length(BaseModel):
-    """How many steps a run takes."""
+    """How many steps, or operations, a run takes."""
 
     steps: int
-
-
-def budget() -> Budget:
-    return Budget(attempts=5, elapsed=timedelta(days=1), spend_usd=0, owner="anybody")
 
 
 async def work(number: int) -> str:
@@ -49,31 +48,29 @@ def steps_app(told: Callable[[str, int], None] | None = None) -> App:
                 told(run.id, number)
         return length.steps
 
-    app.workflow(version=1, budget=budget())(reference)
+    app.workflow(version=1, budget=BUDGET)(reference)
     return app
 
 
 @contextmanager
 def opened(app: App, folder: Path, *, concurrency: int = 256) -> Iterator[App]:
-    """The application over a new or existing database in `folder`, with one person who may be asked."""
+    """The application over the database in `folder`, made if it is not there. Its one person is PERSON."""
     os.environ["COUNTERFOIL_STATE"] = str(folder / "state")
     os.environ["COUNTERFOIL_CONCURRENCY"] = str(concurrency)
-    folder.mkdir(parents=True, exist_ok=True)
-    app.db = str(folder / "bench.db")
-    app.open(Founding(people=(NewPerson("anybody", ("anybody",), "unused"),)))
+    database = folder / "db" / "bench.db"
+    database.parent.mkdir(parents=True, exist_ok=True)
+    app.db = str(database)
+    person = NewPerson(PERSON, (PERSON,), hashed(SECRET, "00"))
+    app.open(None if database.exists() else Founding(people=(person,)))
     try:
         yield app
     finally:
         app.close()
 
 
-def workflow(app: App, name: str):
-    return app.registry.newest(name)
-
-
-async def submit(app: App, name: str, count: int, input: BaseModel, *, prefix: str = "request") -> list[str]:
+async def submit(app: App, name: str, count: int, input: BaseModel, *, prefix: str) -> list[str]:
     """Submit `count` runs at once. Gives their ids."""
-    asked = (app.submit(workflow(app, name), input, request_id=f"{prefix}-{number}") for number in range(count))
+    asked = (app.submit(app.registry.newest(name), input, request_id=f"{prefix}-{number}") for number in range(count))
     return [submitted.run_id for submitted in await asyncio.gather(*asked)]
 
 
@@ -88,20 +85,26 @@ async def drive(app: App) -> float:
     return seconds
 
 
-def completed(app: App) -> int:
+def count_of(app: App, state: RunState) -> int:
+    """How many runs are in a state, from the list that people see."""
+    counted, before = 0, None
     with app.open().read() as reader:
-        return sum(run.state is RunState.COMPLETED for run in _runs(reader))
+        while True:
+            page = reader.lists.runs(state=state.value, before=before, limit=1000)
+            counted, before = counted + len(page.items), page.next_cursor
+            if before is None:
+                return counted
 
 
-def _runs(reader: Reader):
-
-    return reader.rows(RunRecord)
-
-
-async def reference_runs(app: App, *, concurrency: int, runs: int, steps: int = STEPS, prefix: str = "request") -> float:
-    """`runs` runs, at most `concurrency` at once. Gives steps per second, submission left out."""
-    before = completed(app)
-    await submit(app, "reference", runs, Length(steps=steps), prefix=prefix)
+async def drive_runs(app: App, name: str, count: int, length: int, *, prefix: str) -> float:
+    """Submit `count` runs of `length`, then drive them to their end. Gives the seconds of the driving."""
+    before = count_of(app, RunState.COMPLETED)
+    await submit(app, name, count, Length(steps=length), prefix=prefix)
     seconds = await drive(app)
-    assert completed(app) == before + runs, "every run ends completed"
-    return runs * steps / seconds
+    assert count_of(app, RunState.COMPLETED) == before + count, "every run ends completed"
+    return seconds
+
+
+def in_loop(body: Any) -> Any:
+    """Run a coroutine from the top."""
+    return asyncio.run(body)
