@@ -27,6 +27,7 @@ class Order(BaseModel):
 
 app = App("example")
 app.receiver("shop", url=Env("SHOP_URL", "http://127.0.0.1:1"), environment="test")
+SHORT = timedelta(milliseconds=200)
 YES = [When(status="2xx").means("applied"), When(status={400, 422}).means("refused")]
 KEY = IdempotencyKey(header="Idempotency-Key", retention=timedelta(hours=24))
 
@@ -42,6 +43,18 @@ async def send_letter(call: Call, order: Order) -> Receipt:
     reply = await call.http.post("/letters", json=order.model_dump())
     return Receipt(reference=str(reply.json()["id"]))
 
+async def find_parcel(ask: Ask, order: Order) -> Seen[Receipt]:
+    page = (await ask.http.get("/parcels", params={"reference": ask.operation_id})).json()
+    found = [Found(Receipt(reference=item["id"]), payload=Order(**item["payload"])) for item in page["data"]]
+    return Seen(found, complete=not page["has_more"])
+
+@app.operation(receiver="shop", business_key="number", owner="desk",
+               contract=Contract(api_version="1", duplicate="costly", classifier=YES, lookup=Lookup(find_parcel, consistency="strong",
+                                 visible_within=SHORT, arrives_within=SHORT, pause=SHORT)))
+async def send_parcel(call: Call, order: Order) -> Receipt:
+    reply = await call.http.post("/parcels", json=order.model_dump(), headers={"Counterfoil-Operation": call.operation_id})
+    return Receipt(reference=str(reply.json()["id"]))
+
 @step(retry=Retry(tries=1))
 async def impossible(order: Order) -> str:
     raise StepFailed("impossible", "there is no such order")
@@ -55,6 +68,10 @@ async def buy(run: Run, order: Order) -> Receipt:
 @app.workflow(version=1, budget=BUDGET)
 async def letter(run: Run, order: Order) -> Receipt:
     return await run.perform(send_letter, order)
+
+@app.workflow(version=1, budget=BUDGET)
+async def parcel(run: Run, order: Order) -> Receipt:
+    return await run.perform(send_parcel, order)
 
 @app.workflow(version=1, budget=BUDGET)
 async def broken(run: Run, order: Order) -> str:

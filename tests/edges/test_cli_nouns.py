@@ -117,6 +117,21 @@ def test_a_doubt_is_resolved_with_evidence(cli: Cli) -> None:
     assert cli.show()["state"] == "completed"
 
 
+def test_a_receiver_is_asked_again(cli: Cli) -> None:
+    with SandboxProcess("lookup", fault="drop-reply") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("parcel")
+        assert cli.drive_to_a_stop("parcel")["state"] == "completed"
+        asked = sandbox.get("")["lookups"]
+        ended = cli.json("operations", "lookup", "op-1")
+        assert sandbox.get("")["lookups"] == asked + 1
+        assert len(sandbox.records()) == 1
+    assert missing(DECLARED["operations lookup"].data, ended.data) == []
+    assert (ended.status, ended.data["status"], ended.data["receipts"][0]["how"]) == (0, "succeeded", "lookup")
+    assert cli.json("operations", "lookup", "op-1").status == 0, "a receiver that cannot be reached proves nothing"
+    assert cli.refused("operations", "lookup", "op-1", "--app", "nothing_here") == (2, "app_not_found")
+
+
 def test_a_doubt_is_not_refused_before_it_is_known(cli: Cli) -> None:
     assert cli.refused("operations", "resolve", "op-1", "--as", "failed", "--expect-version", "1") == (4, "not_found")
     assert cli.refused("operations", "list", "--status", "odd") == (2, "usage")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+from collections.abc import Callable
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,19 @@ def environment(cli: Cli, **more: str) -> dict[str, str]:
     return clean | cli.environ | more
 
 
-def start(cli: Cli, *argv: "str | bytes", env: dict[str, str] | None = None, **streams: Any) -> subprocess.Popen[bytes]:
-    chosen: dict[str, Any] = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        **streams,
-    }
-    return subprocess.Popen([*COMMAND, *argv], cwd=cli.folder, env=env or environment(cli), **chosen)
+def start(
+    cli: Cli,
+    *argv: "str | bytes",
+    env: dict[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: Any = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    preexec_fn: Callable[[], None] | None = None,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, *argv], cwd=cli.folder, env=env or environment(cli), stdin=stdin, stdout=stdout, stderr=stderr,
+        preexec_fn=preexec_fn,
+    )  # fmt: skip
 
 
 def run(cli: Cli, *argv: "str | bytes", **streams: Any) -> tuple[int, bytes, bytes]:

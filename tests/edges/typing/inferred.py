@@ -101,7 +101,9 @@ async def everything(run: Run, invoice: Invoice) -> list[Posted]:
     assert_type(await run.perform(asynchronous, invoice), Posted)
     assert_type(await run.transact(Connection, Connection.one), int)
     assert_type(await run.wait_for("go", Invoice, within=timedelta(hours=1)), Invoice)
-    assert_type(await run.child(refund, RefundRequest(request_number="1", charge="c", letter=""), request_id="1"), RefundReceipt)
+    assert_type(
+        await run.child(refund, RefundRequest(request_number="1", charge="c", letter=""), request_id="1"), RefundReceipt
+    )
     assert_type(run.timeout(timedelta(hours=1)), AbstractAsyncContextManager[None])
     await run.sleep(timedelta(days=1))
     await run.message("user", "hello")

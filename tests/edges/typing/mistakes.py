@@ -26,7 +26,9 @@ async def without_payload(call: Call) -> Receipt:
     return Receipt(reference=call.operation_id)
 
 
-@app.workflow(version=1, budget=Budget(attempts=1, elapsed=timedelta(days=1), spend_usd=1, owner="ops"))  # wrong: not async
+@app.workflow(
+    version=1, budget=Budget(attempts=1, elapsed=timedelta(days=1), spend_usd=1, owner="ops")
+)  # wrong: not async
 def plain_workflow(run: Run, letter: Letter) -> str:
     return run.id + letter.text
 
