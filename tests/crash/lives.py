@@ -19,7 +19,7 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.testing.bench_child import place, skip_time
 from counterfoil.testing.powercut import PowerCut
-from tests.crash import story
+from tests.crash import rude, story
 
 SECRET = "story"
 SALT = "c0"
@@ -33,6 +33,11 @@ WORKFLOWS = {
     "single_lookup": story.single_lookup,
     "single_none": story.single_none,
     "freezing": story.freezing,
+    "swallowing": rude.swallowing,
+    "inventing": rude.inventing,
+    "threaded": rude.threaded,
+    "hasty": rude.hasty,
+    "cancelling": rude.cancelling,
 }
 Say = Callable[[object], None]
 
@@ -111,10 +116,22 @@ async def worked(app: App, arguments: dict[str, Any], say: Say) -> None:
                 return
             if not worker.driving and run.state is RunState.WAITING:
                 say("waiting")
+            if arguments.get("skip"):
+                skip_time(app, worker, run_id)
             await opened.clock.wait(changed, opened.clock.now_us() + 20_000)
     finally:
         worker.stop()
         await asyncio.wait([part])
+
+
+def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """A person says what became of the database, and lets sending go on."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    say({"before": app.restore.status()})
+    finish = app.restore.finish(as_=arguments["finish_as"], by="ana", secret=SECRET, reason="I was there.")
+    say({"after": asyncio.run(finish)})
+    app.close()
 
 
 def cut(app: App, arguments: dict[str, Any], say: Say) -> None:

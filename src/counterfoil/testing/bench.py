@@ -176,10 +176,10 @@ class Bench:
         arguments = {
             "db": self.app.db, "clock": str(self._folder / "clock"), "run_id": run_id, "crash_at": crash_at,
             "receivers": {name: sandbox.process.url for name, sandbox in self._sandboxes.items()},
+            "modules": modules_of(self.app),
         }  # fmt: skip
         log = self._folder / f"worker-{self._started}.log"
-        state = {"COUNTERFOIL_STATE": os.environ["COUNTERFOIL_STATE"]}
-        return self._children.start(WORK, arguments, log=log, environ=state | dict(environ or {}))
+        return self._children.start(WORK, arguments, log=log, environ=dict(os.environ) | dict(environ or {}))
 
     async def _open_review(self, run: BenchRun) -> ReviewRecord:
         for driven in (False, True):
@@ -191,6 +191,13 @@ class Bench:
                 if review.state is ReviewState.OPEN:
                     return review
         raise ChildFailed(f"The run waits for no review; it is {self.stored(run).state.value}.")
+
+
+def modules_of(app: App) -> list[str]:
+    """The modules in which its workflows and operations are, which may be others than its own."""
+    functions = [workflow.function for workflow in app.registry.workflows.values()]
+    functions += [operation.function for operation in app.registry.operations.values()]
+    return sorted({function.__module__ for function in functions})
 
 
 def target_of(app: App) -> str:

@@ -1,6 +1,7 @@
 """What a child of a bench does: it is a worker of an application whose database, clock and receivers a test has chosen."""
 
 import asyncio
+import importlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,11 +28,13 @@ def work(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> 
 
 
 def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
-    """Set an application up: {db, clock, receivers, crash_at, freeze_at, passed, watch}, each optional but db.
+    """Set an application up: {db, clock, modules, receivers, crash_at, freeze_at, passed, watch}, each optional but db.
 
     `passed` is a file to which each boundary is written as it is met, so that a killed child has told it. `watch`: the
     boundaries whose passing is said at once.
     """
+    for module in arguments.get("modules") or ():
+        importlib.import_module(module)
     app.db = arguments["db"]
     if arguments.get("clock"):
         app.clock = SharedClock(Path(arguments["clock"]))
