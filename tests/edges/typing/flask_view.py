@@ -1,7 +1,8 @@
 """A function of an existing synchronous program, as a user writes it."""
 
-from counterfoil import App, Call, Contract, Receipt, Unresolved, When, blocking
 from pydantic import BaseModel
+
+from counterfoil import App, Call, Contract, Receipt, Unresolved, When, blocking
 
 
 class Invoice(BaseModel):

@@ -7,6 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any, assert_type
 from uuid import UUID
 
+from onboarding import Facts, Folder, case_agent, onboard
+from pydantic import BaseModel
+from refund import RefundReceipt, RefundRequest, create_refund, refund
+
 from counterfoil import (
     App,
     Artifact,
@@ -25,9 +29,6 @@ from counterfoil import (
     blocking,
     step,
 )
-from onboarding import Facts, Folder, case_agent, onboard
-from pydantic import BaseModel
-from refund import RefundReceipt, RefundRequest, create_refund, refund
 
 
 class Invoice(BaseModel):

@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
-from counterfoil import App, Budget, Call, Contract, Receipt, Run, When, blocking, step
 from onboarding import Case, Folder, case_agent, create_case, onboard
 from pydantic import BaseModel
 from refund import RefundReceipt, RefundRequest, create_refund, read_payment, refund_agent
+
+from counterfoil import App, Budget, Call, Contract, Receipt, Run, When, blocking, step
 
 app = App("mistakes")
 app.receiver("mail", url="http://127.0.0.1", environment="staging")  # wrong: test or live
@@ -18,6 +19,7 @@ class Letter(BaseModel):
     text: str
 
 
+free = Budget(attempts=1, elapsed=timedelta(days=1), spend_usd=1, owner="ops")
 known = Contract(api_version="1", classifier=[], procedure="Ask.")
 
 
@@ -26,9 +28,7 @@ async def without_payload(call: Call) -> Receipt:
     return Receipt(reference=call.operation_id)
 
 
-@app.workflow(
-    version=1, budget=Budget(attempts=1, elapsed=timedelta(days=1), spend_usd=1, owner="ops")
-)  # wrong: not async
+@app.workflow(version=1, budget=free)  # wrong: not async
 def plain_workflow(run: Run, letter: Letter) -> str:
     return run.id + letter.text
 

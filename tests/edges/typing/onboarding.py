@@ -3,6 +3,10 @@
 from datetime import timedelta
 from pathlib import Path
 
+from examples_documents import text_of
+from pydantic import BaseModel
+from pydantic_ai import Agent
+
 from counterfoil import (
     App,
     Artifact,
@@ -19,9 +23,6 @@ from counterfoil import (
     Run,
     When,
 )
-from examples_documents import text_of
-from pydantic import BaseModel
-from pydantic_ai import Agent
 
 
 class Folder(BaseModel):
@@ -68,7 +69,7 @@ async def create_case(call: Call, case: Case) -> Receipt:
 
 
 async def read_documents(folder: Path) -> list[Artifact]:
-    return [await app.artifacts.save(path.read_bytes(), name=path.name) for path in sorted(folder.iterdir())]
+    return [await app.artifacts.save(path.read_bytes(), name=path.name) for path in sorted(folder.iterdir())]  # noqa: ASYNC240 - a folder on this disk
 
 
 async def extract_facts(customer: str, sources: list[Artifact]) -> Facts:

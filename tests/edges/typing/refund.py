@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 
+from pydantic import BaseModel
+from pydantic_ai import Agent
+
 from counterfoil import (
     App,
     Ask,
@@ -22,8 +25,6 @@ from counterfoil import (
     When,
     step,
 )
-from pydantic import BaseModel
-from pydantic_ai import Agent
 
 
 class RefundRequest(BaseModel):  # trusted input: the business key comes from here, not from the model
