@@ -56,7 +56,7 @@ class Submitted(Generic[O]):
             adapter = signature_of(self._workflow.function, skip=1).result
             return loaded(adapter, parsed(run.result), where=f"the result of {run.workflow}")
         if run.state.ended:
-            failure = parsed(run.failure) or {}
+            failure: dict[str, Any] = parsed(run.failure) or {}
             if "code" in failure and failure.get("type") not in (None, "Refused"):
                 raise RunFailed(run.run_id, run.state.value, failure.get("message", "")) from failure_from(failure)
             raise RunFailed(run.run_id, run.state.value, failure.get("message", ""))
