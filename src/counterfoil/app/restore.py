@@ -54,9 +54,9 @@ class Restore:
         opened = self._opened()
         with opened.read() as reader:
             prove(reader, by, secret)
-            verb = FinishRestore.over(
-                reader, opened.installation_id, as_, by, reason, parked_for(reader, ParkReason.RESTORED)
-            )
+            # Also those whose outcome was unknown: while a restore is open no sender is gone, and absence proves nothing.
+            held = parked_for(reader, ParkReason.RESTORED) + parked_for(reader, ParkReason.OUTCOME_UNKNOWN)
+            verb = FinishRestore.over(reader, opened.installation_id, as_, by, reason, held)
         # It sends, so the marker follows it: with the higher incarnation it takes the marker over from any other file.
         await opened.write(verb)
         return self.status()

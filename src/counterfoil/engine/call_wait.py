@@ -14,10 +14,9 @@ from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_o
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.submission import submission
 from counterfoil.engine.suspension import Suspended
-from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, TakeChild
+from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import RunFailed, TimedOut, failure_from
-from counterfoil.model.journal import EntryKind
 from counterfoil.rules.replay import Opened
 
 
@@ -26,14 +25,14 @@ def microseconds(duration: timedelta) -> int:
 
 
 async def _opened(
-    execution: Execution, position: str, name: str, data: dict[str, Any], kind: EntryKind = EntryKind.TIMER
+    execution: Execution, position: str, name: str, data: dict[str, Any], verb: type[OpenTimer] = OpenTimer
 ) -> Opened:
     """The opening entry of a waiting call, written once."""
     opened = execution.journal.opened.get(position)
     if opened is None:
         run = execution.run
-        verb = OpenTimer(run.run_id, run.fence, position, name, data, execution.opened.deadlines, kind)
-        entry = await execution.owned(execution.write(verb))
+        opening = verb(run.run_id, run.fence, position, name, data, execution.opened.deadlines)
+        entry = await execution.owned(execution.write(opening))
         execution.noted(entry, data | ({"until": entry.at + data["within_us"]} if "within_us" in data else {}))
         opened = execution.journal.opened[position]
     return opened
@@ -184,7 +183,7 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
                 parent_position=position,
             )
             data = {"in": input_digest([plain, request_id]), "run_id": verb.run_id}
-            opened = await _opened(execution, position, name, data, EntryKind.CHILD)
+            opened = await _opened(execution, position, name, data, StartChild)
             await execution.owned(execution.write(verb))
             while position not in execution.journal.ended:
                 await _take_child(execution, position, name, verb.run_id)

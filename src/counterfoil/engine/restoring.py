@@ -151,6 +151,7 @@ class FinishRestore(RunVerb):
                 # A copy never acts on an operation that it did not prepare; asking goes on.
                 tx.put(replace(operation, version=operation.version + 1, withdrawn="this is a clone"))
         wake_parked(tx, self.runs, "restored")
+        wake_parked(tx, self.runs, "outcome_unknown")  # a run that still has no way is parked again at once
         tx.append(
             self.run_id, EntryKind.RESTORE, name="finished",
             data={

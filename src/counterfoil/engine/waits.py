@@ -37,6 +37,14 @@ class OpenTimer(RunVerb):
 
 
 @dataclass(frozen=True, slots=True)
+class StartChild(OpenTimer):
+    """A child is about to be submitted: its id stands in `data`."""
+
+    kind: EntryKind = EntryKind.CHILD
+    boundary: ClassVar[str] = "child.started"
+
+
+@dataclass(frozen=True, slots=True)
 class Fire(RunVerb):
     """A timer's time has come. Gives the entry, or None when by the database's clock it has not."""
 
