@@ -169,7 +169,7 @@ def test_any_text_as_a_configuration(cli: Cli, text: str) -> None:
         (cli.folder / "counterfoil.toml").write_text(kept)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(text=st.text(min_size=1, max_size=30))
 def test_any_text_as_a_name_comes_back(cli: Cli, text: str) -> None:
     """What people typed is shown as typed in JSON, and cannot steer a terminal."""

@@ -1,13 +1,17 @@
 """Every command that is printed works as it is printed, and changes the state it names. What it leaves out is asked for."""
 
 from collections.abc import Generator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from counterfoil.cli.command import DECLARED
 from counterfoil.testing.sandbox.process import SandboxProcess
-from tests.edges.cli_bench import Cli, installed
+from tests.edges.cli_bench import Cli, installed, order
+from tests.edges.cli_shapes import missing
 
 
 @pytest.fixture
@@ -77,6 +81,35 @@ def test_a_doubt_is_resolved(cli: Cli) -> None:
     run = cli.show()
     assert run["state"] == "completed"
     assert run["records"]["receipts"][-1]["how"] == "person"
+
+
+def test_an_incident_is_closed(cli: Cli) -> None:
+    with SandboxProcess("lookup") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("parcel")
+        assert cli.drive_to_a_stop("parcel")["state"] == "completed"
+        operation = cli.json("operations", "show", "op-1").data
+        write_beside_the_ledger(sandbox.url, operation["operation_id"])
+        assert len(sandbox.records()) == 2
+        looked = cli.json("operations", "lookup", "op-1").data
+    listed = cli.json("incidents", "list", "--open").data
+    assert missing(DECLARED["incidents list"].data, listed) == []
+    (incident,) = listed["items"]
+    command = printed(incident)
+    assert command == printed(looked)
+    assert cli.typed(command, "--json").code == "usage"
+    assert cli.typed(command, answers="the second parcel was called back\n").status == 0
+    assert cli.json("incidents", "list", "--open").data["items"] == []
+    assert cli.refused("incidents", "close", "inc-1", "--by", "oscar", "--reason", "again") == (3, "incident_closed")
+
+
+def write_beside_the_ledger(url: str, operation_id: str) -> None:
+    """A second record at the receiver under the same reference, by somebody else."""
+    place = urlsplit(url)
+    connection = HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection.request("POST", "/parcels", body=order("1"), headers={"Counterfoil-Operation": operation_id})
+    assert connection.getresponse().status == 201
+    connection.close()
 
 
 def test_a_failed_step_is_retried(cli: Cli) -> None:
