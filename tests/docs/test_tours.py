@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.diagrams import OUTSIDE, diagrams, steps_in
 from tests.docs.pages import Block, blocks
 from tests.docs.tour import Tour, not_said
 
 TOURS = ("README.md", "docs/tutorial.md", "docs/choosing.md")
 # Not part of the walk: what is typed in the repository itself. tests/docs/test_blocks.py checks that it exists.
-IN_THE_REPOSITORY = ("make ",)
+IN_THE_REPOSITORY = ("make ", "python -m benchmarks", ".venv/bin/python -m benchmarks")
 
 
 def walked(page: str) -> list[Block]:
@@ -20,6 +21,10 @@ def walked(page: str) -> list[Block]:
 def test_as_printed(page: str, tmp_path: Path) -> None:
     with Tour(tmp_path) as tour:
         tour.walk(walked(page))
+    # What really happened on the way is drawn in ARCHITECTURE.md.
+    steps = steps_in(tour.folder / "counterfoil.db")
+    assert (OUTSIDE, "pending") in steps["runs"] and (OUTSIDE, "prepared") in steps["operations"]
+    assert {table: found - diagrams()[table] for table, found in steps.items()} == {table: set() for table in steps}
 
 
 def test_the_readme_example_is_short() -> None:

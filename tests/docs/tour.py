@@ -1,7 +1,7 @@
 """Carries out a page as printed: files are saved, changes are made, commands are typed, terminals stay open.
 
 What a reader sees says the same: "in a second terminal", "save this as". The comments above a block say it to this file.
-Only the sandbox's port is another one than printed, so that two tests may run at once.
+Only the sandbox's ports are others than printed, so that two tests may run at once.
 """
 
 import os
@@ -10,36 +10,45 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.docs.pages import Block
 
-PRINTED_PORT = "8765"
+PRINTED_PORTS = ("8765", "8766")
 TIMEOUT = 60  # seconds for one block
 WAY_OUT = {"end of input": None, "Ctrl-C": signal.SIGINT}
 
 
-def free_port() -> str:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return str(listening.getsockname()[1])
+def free_port(taken: set[int]) -> int:
+    """A free port below those that the system gives out by itself: nobody takes it before the sandbox does."""
+    for port in sorted(range(20_000, 32_000), key=lambda port: hash((port, os.getpid()))):
+        if port not in taken:
+            with socket.socket() as trying, suppress(OSError):
+                trying.bind(("127.0.0.1", port))
+                return port
+    raise AssertionError("no port is free")
 
 
 class Terminal:
     """A terminal that stays open: one command runs in it until it dies, is told to end, or the tour is over."""
 
-    def __init__(self, command: str, until: str, folder: Path, environ: dict[str, str]) -> None:
+    def __init__(self, command: str, folder: Path, environ: dict[str, str]) -> None:
+        self._command = command
         self.process = subprocess.Popen(
             ["bash", "-c", f"exec {command}" if "=" not in command.split()[0] else f"exec env {command}"],
             cwd=folder, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+
+    def says(self, until: str) -> None:
+        """Wait for a text on standard output or error."""
         assert self.process.stdout is not None
         said = ""
         while until not in said:
             line = self.process.stdout.readline()
-            assert line, f"{command!r} ended and never said {until!r}: {said}"
+            assert line, f"{self._command!r} ended and never said {until!r}: {said}"
             said += line
 
     def died(self) -> int:
@@ -70,7 +79,9 @@ class Tour:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "tour"
         self.folder.mkdir()
-        self._port = free_port()
+        self._ports: dict[str, str] = {}
+        for printed in PRINTED_PORTS:
+            self._ports[printed] = str(free_port({int(port) for port in self._ports.values()}))
         self._terminals: dict[str, Terminal] = {}
         self._said = ""
         self._environ = self._made_environ(folder)
@@ -102,7 +113,9 @@ class Tour:
 
     def walk(self, blocks: list[Block]) -> None:
         for block in blocks:
-            text = block.text.replace(PRINTED_PORT, self._port)
+            text = block.text
+            for printed, port in self._ports.items():
+                text = text.replace(printed, port)
             self._step(block, text)
 
     def _step(self, block: Block, text: str) -> None:
@@ -143,7 +156,8 @@ class Tour:
             else:  # the page waits until it was killed
                 assert before.died() == signal.SIGKILL
             before.close()
-        self._terminals[name] = Terminal(command, says["until"], self.folder, self._environ)
+        self._terminals[name] = Terminal(command, self.folder, self._environ)
+        self._terminals[name].says(says["until"])
 
     @staticmethod
     def _change(file: Path, text: str) -> None:

@@ -65,7 +65,9 @@ def park_reasons() -> str:
 
 
 def known_settings() -> str:
-    return table(("name", "default", "what it is"), [[f"`{s.name}`", default_of(s), s.about] for s in settings.in_force()])
+    return table(
+        ("name", "default", "what it is"), [[f"`{s.name}`", default_of(s), s.about] for s in settings.in_force()]
+    )
 
 
 def default_of(setting: settings.Setting) -> str:
