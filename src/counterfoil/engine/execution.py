@@ -138,16 +138,17 @@ class Execution:
         self._owned.add(task)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
-        def ended(task: asyncio.Task[T]) -> None:
+        def ended(part: asyncio.Task[T]) -> None:
             # As asyncio.shield, in one turn of the loop less: what cancels the answer does not reach the work.
-            self._ended(task)
+            self._ended(part)
             if answer.done():
                 return
-            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            error = asyncio.CancelledError() if part.cancelled() else part.exception()
             if error is None:
-                answer.set_result(task.result())
+                answer.set_result(part.result())
             else:
                 answer.set_exception(error)
+                answer.exception()  # looked at: a caller that the loop's end swept away will not
 
         task.add_done_callback(ended)
         try:
