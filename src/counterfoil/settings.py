@@ -23,10 +23,14 @@ _KNOWN = {
     "COUNTERFOIL_STATE": ("", "the folder of the outside marker; by default the user's state folder"),
     "COUNTERFOIL_APP": ("", "the application, MODULE:NAME"),
     "COUNTERFOIL_SECRET": ("", "a person's secret, for commands without a terminal"),
+    "COUNTERFOIL_DEBUG": ("", "show the traceback of a defect on stderr"),
     "COUNTERFOIL_CRASH_AT": ("", "kill this process at a boundary: NAME, before:NAME, NAME#2 (drills)"),
     "COUNTERFOIL_LEASE_SECONDS": ("30", "how long a silent worker keeps its runs"),
     "COUNTERFOIL_PENDING_SECONDS": ("900", "how long a run may wait for a worker before it is parked as no_worker"),
-    "COUNTERFOIL_RUNNING_SECONDS": ("1800", "how long a run may work without an entry before it is parked as no_progress"),
+    "COUNTERFOIL_RUNNING_SECONDS": (
+        "1800",
+        "how long a run may work without an entry before it is parked as no_progress",
+    ),
     "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
 }
 _SECRET = frozenset({"COUNTERFOIL_SECRET"})
@@ -40,6 +44,18 @@ def environment() -> Mapping[str, str]:
 def value_of(name: str) -> str:
     """A known setting's value."""
     return os.environ.get(name) or _KNOWN[name][0]
+
+
+def number_of(name: str) -> float:
+    """A known setting that is a number above zero. Raises ValueError naming it."""
+    text = value_of(name)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise ValueError(f"{name} is {text!r}, which is no number above zero")
+    return value
 
 
 def in_force(*, database: str | None = None) -> list[Setting]:

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -176,7 +176,7 @@ class App:
         """A worker to be run by the caller (`await worker.run()`)."""
         opened = self.open()
         self.check()
-        return Worker(opened, concurrency=int(settings.value_of("COUNTERFOIL_CONCURRENCY")), only=only)
+        return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only)
 
     # ------------------------------------------------------------------ looking
 
@@ -194,8 +194,11 @@ class App:
 
     def doctor(self, *, production: bool = False) -> dict[str, Any]:
         """The storage promise in force, read from live settings."""
-        place = settings.database_path(self.db)
-        return doctoring.doctor(self.open, location=place, state=settings.state_folder(), production=production)
+        place, state = settings.database_path(self.db).absolute(), settings.state_folder()
+        with suppress(Refused):  # a database that cannot be opened is what the doctor is asked about
+            accepted = self.open().installation().marker_accepted
+            return doctoring.doctor(self.open, location=place, state=None if accepted else state, production=production)
+        return doctoring.doctor(self.open, location=place, state=state, production=production)
 
     def roles(self) -> list[str]:
         """Every role and owner that this application names."""
@@ -204,10 +207,16 @@ class App:
 
 def _deadlines() -> Deadlines:
     pending, running, lease = (
-        int(float(settings.value_of(f"COUNTERFOIL_{name}_SECONDS")) * 1_000_000)
-        for name in ("PENDING", "RUNNING", "LEASE")
+        int(_number(f"COUNTERFOIL_{name}_SECONDS") * 1_000_000) for name in ("PENDING", "RUNNING", "LEASE")
     )
     return Deadlines(pending, running, lease)
+
+
+def _number(name: str) -> float:
+    try:
+        return settings.number_of(name)
+    except ValueError as problem:
+        raise Refused("usage", problem=str(problem)) from problem
 
 
 def _crash_point(text: str) -> Any:
@@ -236,7 +245,7 @@ def load_app(target: str | None) -> App:
         found = getattr(importlib.import_module(module_name), name or "app")
     except Refused:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise Refused("app_not_found", target=text, problem=f"{type(problem).__name__}: {problem}") from problem
     if not isinstance(found, App):
         raise Refused("app_not_found", target=text, problem=f"{name or 'app'} is {type(found).__name__}, not an App")

@@ -131,8 +131,12 @@ def _compare(opened: Opened, location: Path) -> None:
         rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
     difference = compare(marked, installation, Place.of(location), rolling)
     if difference is None:
-        opened.marker.flush(opened.database.marked())
-        opened.boundaries.reach("marker.flushed")
+        mark = opened.database.marked()
+        if (
+            marked is None or marked.mark != mark
+        ):  # a crash came between a commit and its marker, or this is the first opening
+            opened.marker.flush(mark)
+            opened.boundaries.reach("marker.flushed")
         return
     if installation.restore_state != "open":
         outside = 0 if marked is None else marked.mark.incarnation
