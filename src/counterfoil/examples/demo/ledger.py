@@ -8,14 +8,14 @@ from counterfoil.app import App
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.recovery_cases import CASES
+from counterfoil.rules.recovery_cases import CASES, Case
 from counterfoil.rules.recovery_rulings import Kind
 from counterfoil.testing.loopback.digest import digest_of
 
 
-def _letter(kind: Kind) -> str:
+def _case(kind: Kind) -> Case:
     """The case of the recovery table that rules so."""
-    return next(case.letter for case in CASES if case.ruling == kind.value.replace("_", " "))
+    return next(case for case in CASES if case.ruling == kind.value.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +46,23 @@ class Ledger:
         with self.app.open().read() as reader:
             return reader.entries(run_id, after=after)
 
-    def recovered(self, run_id: str, after: int) -> dict[str, str | None]:
-        """`{case, how}`: what moved a doubt after entry `after`, by which case of the recovery table. Sending again counts
-        before looking, which may have come first."""
-        looked: dict[str, str | None] = {"case": None, "how": "none"}
+    def recovered(self, run_id: str, after: int) -> tuple[str, Case | None]:
+        """How a doubt was moved after entry `after` (repeat, lookup or none), and by which case of the recovery table.
+
+        A repeat counts before a lookup, which may have come first.
+        """
+        found: tuple[str, Case | None] = ("none", None)
         for entry in self.entries(run_id, after=after):
             if entry.kind is EntryKind.IN_FLIGHT and json.loads(entry.body)["data"]["ruling"] == Kind.REPEAT:
-                return {"case": _letter(Kind.REPEAT), "how": "repeat"}
+                return "repeat", _case(Kind.REPEAT)
             if entry.kind is EntryKind.LOOKED_UP:
-                looked = {"case": _letter(Kind.LOOK_UP), "how": "lookup"}
-        return looked
+                found = "lookup", _case(Kind.LOOK_UP)
+        return found
 
-    def decisions(self, run_ids: list[str]) -> Counter[str]:
+    def decisions(self, run_id: str) -> Counter[str]:
         """The digests of the accepted outputs, each as often as it was accepted."""
         found: Counter[str] = Counter()
-        for run_id in run_ids:
-            for entry in self.entries(run_id):
-                if entry.kind is EntryKind.DECISION:
-                    found[digest_of(json.loads(entry.body)["data"]["output"])] += 1
+        for entry in self.entries(run_id):
+            if entry.kind is EntryKind.DECISION:
+                found[digest_of(json.loads(entry.body)["data"]["output"])] += 1
         return found

@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from counterfoil.model.errors import Refused
 # What must not reach the demo's processes from the shell in which it is typed.
 _OURS = ("COUNTERFOIL_DB", "COUNTERFOIL_APP", "COUNTERFOIL_SECRET", "COUNTERFOIL_CRASH_AT")
 LOG = "demo.log"
+NEEDED = ("pydantic_ai", "openai", "pypdf")
+INSTALL = "pip install 'counterfoil[demo]'"
 APPS = {"onboarding": onboarding.APP, "refund": refund.APP}
 
 
@@ -33,6 +36,9 @@ def run_demo(given: object) -> dict[str, Any]:
     The telling goes to `console`, by default on standard error. Raises Refused: usage, unknown_boundary, tool_missing.
     """
     options = DemoOptions.of(given)
+    for package in NEEDED:
+        if find_spec(package) is None:
+            raise Refused("tool_missing", tool=f"The Python package {package}", install=f"Install it: {INSTALL}")
     if options.name == "refund":
         payments.installed()  # said before anything is made
     return asyncio.run(_alone(options))

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import os
 import shlex
 import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -88,6 +90,7 @@ class WarmProcess:
         self._starting: list[asyncio.Future[Child]] = []
         self._children: dict[int, Child] = {}
         self._reader: asyncio.Task[None] | None = None
+        self.numbers = count(1)
 
     async def __aenter__(self) -> Self:
         with self._errors.open("ab") as errors:
@@ -153,7 +156,6 @@ class Commands:
     environment: Mapping[str, str]
     log: Path
     crash: Crash = field(default_factory=Crash)
-    _n: int = 0
 
     def of_story(self, environment: Mapping[str, str], crash: Crash) -> "Commands":
         """The same with more in the environment, and somebody to be killed."""
@@ -161,7 +163,8 @@ class Commands:
 
     async def run(self, *words: str) -> Ended:
         """One command to its end. A crash is noted, never raised."""
-        child, out = await self._start(words)
+        out = self.folder / f".answer-{next(self.warm.numbers)}"
+        child = await self._start(words, out)
         async with asyncio.timeout(COMMAND_WITHIN_S):
             status = await child.ended
         self.crash.note(child.pid, status)
@@ -172,7 +175,7 @@ class Commands:
 
     async def worker(self) -> Child:
         """A worker that runs until it is stopped, or killed."""
-        return (await self._start(("worker",)))[0]
+        return await self._start(("worker",), Path(os.devnull))
 
     async def stop(self, worker: Child) -> None:
         """Let a worker drain. A crash on the way is noted."""
@@ -182,9 +185,7 @@ class Commands:
             raise CounterfoilError("defect", problem=f"The worker {worker.pid} did not end within {STOP_WITHIN_S:g} s.")
         self.crash.note(worker.pid, worker.ended.result())
 
-    async def _start(self, words: tuple[str, ...]) -> tuple[Child, Path]:
-        self._n += 1
-        out = self.folder / f".answer-{self._n}-{id(self)}"
+    async def _start(self, words: tuple[str, ...], out: Path) -> Child:
         arguments = [*words, "--db", str(self.db), "--json"]
         environment = {**self.environment, **self.crash.environment()}
         request = {"argv": arguments, "cwd": str(self.folder), "environment": environment, "out": str(out)}
@@ -192,7 +193,7 @@ class Commands:
         self._say(f"$ counterfoil {shlex.join(arguments)}  # {child.pid}\n")
         if self.crash.pid is not None and self.crash.recovery_pid is None:
             self.crash.recovery_pid = child.pid
-        return child, out
+        return child
 
     def _say(self, text: str) -> None:
         with self.log.open("a") as log:

@@ -226,9 +226,13 @@ class Story:
         operations: list[dict[str, Any]] = shown["records"]["operations"]
         operation = operations[-1] if operations else None
         succeeded = shown["state"] == RunState.COMPLETED and operation is not None
-        recovered = stage.ledger.recovered(run.run_id, self._crashed_at)
-        if recovered["case"] is None and crash.pid is not None and operation is not None:
-            recovered |= {"case": operation["case"]["letter"]}
+        how, case = stage.ledger.recovered(run.run_id, self._crashed_at)
+        letter = None if case is None else case.letter
+        if case is None and crash.pid is not None and operation is not None:
+            letter = operation["case"]["letter"]
+        witness = stage.receiver.witness()
+        if case is not None:
+            stage.telling.recovered(how, case, witness)
         return {
             "name": self.plan.name,
             "engine": "embedded",
@@ -236,12 +240,12 @@ class Story:
             "crash": None
             if crash.pid is None
             else {"boundary": crash.boundary, "pid": crash.pid, "exit_signal": signal.SIGKILL.value},
-            "recovery": {"pid": crash.recovery_pid, **recovered},
+            "recovery": {"pid": crash.recovery_pid, "case": letter, "how": how},
             "run": shown,
             "operation": operation,
             "resubmitted": {"run_id": again["run_id"], "admitted": again["admitted"]},
-            "receiver": stage.receiver.witness(),
-            "model": stage.model.facts(stage.ledger.decisions([run.run_id])),
+            "receiver": witness,
+            "model": stage.model.facts(stage.ledger.decisions(run.run_id)),
             "outcome": "succeeded" if succeeded else "unresolved",
         }
 

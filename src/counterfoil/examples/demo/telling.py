@@ -11,6 +11,7 @@ from rich.text import Text
 from counterfoil.examples.demo.processes import Crash
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.rules.recovery_cases import Case
 
 if TYPE_CHECKING:
     from counterfoil.examples.demo.story import Plan
@@ -42,15 +43,18 @@ class Telling:
         self._line("new worker" if again else "worker", f"process {pid}", "green" if again else "cyan")
 
     def approved(self, review: ReviewRecord, by: str, said: dict[str, Any], pid: int) -> None:
-        """A person answered."""
-        what = f"draft {review.proposal_version}, {_short(review.digest)}, {said['state']} by {by} ({said['decided']})"
-        self._line("approved", f"{what}, by process {pid}")
+        """A person answered, at the command line."""
+        typed = f"$ counterfoil reviews approve rev-{review.number} --digest {review.digest} --by {by}"
+        self.console.print(Text(f"{'':<13}{typed}", "dim"), soft_wrap=True)
+        self._line("approved", f"draft {review.proposal_version} by {by} ({said['decided']}), in process {pid}")
+
+    def recovered(self, how: str, case: Case, witness: dict[str, Any]) -> None:
+        """What moved the doubt, and what the receiver holds now."""
+        self._line(how, f"case {case.letter}: {case.sentence} {_held(witness)}.", "green")
 
     def crashed(self, what: str, crash: Crash, witness: dict[str, Any]) -> None:
         """A process was killed, and what the receiver holds at that moment."""
-        held = "an unknown number of" if witness["records"] is None else witness["records"]
-        text = f"process {crash.pid} ({what}) by SIGKILL at {crash.boundary}; the receiver holds {held} record(s)"
-        self._line("killed", text, "red")
+        self._line("killed", f"process {crash.pid} ({what}) by SIGKILL at {crash.boundary}. {_held(witness)}.", "red")
 
     def refused(self, run: RunRecord) -> None:
         """The receiver refused for good."""
@@ -131,6 +135,11 @@ def _attempts(operation: dict[str, Any]) -> str:
     attempts = operation.get("attempts", [])
     said = ", ".join(str(a["answer"]["status"] or "no answer") if a["answer"] else "no answer" for a in attempts)
     return f"{len(attempts)}" + (f" ({said})" if said else "")
+
+
+def _held(witness: dict[str, Any]) -> str:
+    held = "an unknown number of" if witness["records"] is None else witness["records"]
+    return f"The receiver holds {held} record{'' if held == 1 else 's'}"
 
 
 def _short(digest: str | None) -> str:
