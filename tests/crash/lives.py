@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -143,7 +143,7 @@ def cut(app: App, arguments: dict[str, Any], say: Say) -> None:
     opened = app.open(FOUNDING)
     acknowledged = os.open(arguments["acknowledged"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def committed(run_ids: set[str]) -> None:
+    def committed(run_ids: Iterable[str]) -> None:
         with opened.read() as reader:
             runs = [reader.get(RunRecord, run_id) for run_id in run_ids]
         for run in runs:
@@ -154,6 +154,41 @@ def cut(app: App, arguments: dict[str, Any], say: Say) -> None:
     asyncio.run(lived(app, arguments))
     app.close()
     say({"flushes": power.flushes})
+
+
+def crowd(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Many submit at once while something is lacking, and again when it is back. Says what they were told each time."""
+    power = PowerCut(default=True)
+    place(app, arguments, say)
+    app.open(FOUNDING)
+
+    async def submitted() -> list[str]:
+        orders = [app.submit(story.part, story.Order(number=str(n), amount=n), request_id=str(n)) for n in range(8)]
+        answers = await asyncio.gather(*orders, return_exceptions=True)
+        return [a.code if isinstance(a, Refused) else str(getattr(a, "admitted", repr(a))) for a in answers]
+
+    async def body() -> None:
+        app.boundaries.observers.append(met)
+        say({"told": await submitted()})
+        power.disk_full_after(None)
+        say({"told": await submitted()})
+
+    def met(when: str, names: Sequence[str]) -> None:
+        if when == "before" and len(names) > 1:  # a commit of several verbs, the first time
+            app.boundaries.observers.remove(met)
+            fail(power, arguments["lacks"])
+
+    asyncio.run(body())
+    app.close()
+    power.close()
+
+
+def fail(power: PowerCut, lacks: str) -> None:
+    """Let the commit that comes now fail."""
+    if lacks == "room":
+        power.disk_full_after(0)
+    else:
+        power.flush_fails_at(power.flushes + 1)
 
 
 def starved(app: App, arguments: dict[str, Any], say: Say) -> None:
@@ -170,12 +205,10 @@ def starved(app: App, arguments: dict[str, Any], say: Say) -> None:
         if begun or when != "before" or arguments["at"] not in names:
             return
         begun = True
-        if lacks == "room":
-            power.disk_full_after(0)
-        elif lacks == "flush":
-            power.flush_fails_at(power.flushes + 1)
-        else:
+        if lacks == "marker":
             blocked.mkdir()
+        else:
+            fail(power, lacks)
 
     def missed() -> None:
         say({"writes": len(story.records("key"))})

@@ -12,7 +12,6 @@ import pytest
 from counterfoil import App
 from counterfoil.app.verification import verify
 from counterfoil.engine.clock import SystemClock
-from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
@@ -79,22 +78,19 @@ class Stage:
     # ------------------------------------------------------------------ what is there
 
     def rows(self, table: type[Any]) -> list[Any]:
-        with self.database() as database, database.reader() as reader:
+        with Opened(self.db) as database, database.reader() as reader:
             return list(reader.rows(table))
-
-    def database(self) -> "Opened":
-        return Opened(self.db)
 
     def batches(self) -> int:
         """How many commits the database holds."""
         if not self.db.exists():
             return 0
-        with self.database() as database, database.reader() as reader:
+        with Opened(self.db) as database, database.reader() as reader:
             found = reader.installation
         return 0 if found is None else found.batches
 
     def entries(self, run_id: str) -> list[Entry]:
-        with self.database() as database, database.reader() as reader:
+        with Opened(self.db) as database, database.reader() as reader:
             return reader.entries(run_id)
 
     def run(self, workflow: str = "everything") -> RunRecord:
@@ -124,7 +120,7 @@ class Stage:
 
     def check_record(self) -> None:
         """The journal is whole, the tables say what it says, and nothing succeeded that the receiver does not have."""
-        report = self.verified()
+        report = verified(self)
         assert report["sound"] and report["rows_compared"] > 0, report
         receipts = {receipt.receipt_id: receipt for receipt in self.rows(ReceiptRecord)}
         for operation in self.rows(OperationRecord):
@@ -156,17 +152,18 @@ class Stage:
             "everything": RunState.COMPLETED, "part": RunState.COMPLETED, "waiter": RunState.CANCELLED,
         }  # fmt: skip
 
-    def verified(self) -> dict[str, Any]:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in self.environ.items():
-                patch.setenv(name, value)
-            reading = App("crash", db=str(self.db))
-            reading.clock = self.clock
-            reading.open()
-            try:
-                return verify(reading.open)
-            finally:
-                reading.close()
+
+def verified(stage: Stage) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in stage.environ.items():
+            patch.setenv(name, value)
+        reading = App("crash", db=str(stage.db))
+        reading.clock = stage.clock
+        reading.open()
+        try:
+            return verify(reading.open)
+        finally:
+            reading.close()
 
 
 class Opened:
@@ -180,6 +177,3 @@ class Opened:
 
     def __exit__(self, *_: object) -> None:
         self._database.close()
-
-
-__all__ = ["InstallationRecord", "Stage"]

@@ -39,7 +39,9 @@ def test_killed_while_sending_to(hit: int, when: str, name: str, stage: Stage) -
     stage.check_whole_story()
 
 
-@pytest.mark.parametrize("recovered", ["operation.advanced", "operation.looked_up", "operation.classified", "run.claimed", "run.parked"])
+@pytest.mark.parametrize(
+    "recovered", ["operation.advanced", "operation.looked_up", "operation.classified", "run.claimed", "run.parked"]
+)
 @pytest.mark.parametrize("doubt", ["operation.first_byte#2", "before:operation.classified#2", "operation.first_byte#3"])
 def test_killed_again_while_it_recovers(doubt: str, recovered: str, stage: Stage) -> None:
     stage.dies(doubt)

@@ -27,4 +27,6 @@ def test_every_commit_and_every_first_byte_is_a_boundary(stage: Stage) -> None:
     assert hits["send"] == len(written) == 3, "one write for each kind of receiver"
     assert seen["connect"] == len(written) + asked, "nothing else leaves this process"
     assert hits["reply"] == sum(write["fault"] is None for write in written) == 1, "two replies were lost"
-    assert hits == Counter(KINDS[names[0]] for names in stage.passed(pid=child.pid)), "the log of these tests says the same"
+    assert hits == Counter(KINDS[names[0]] for names in stage.passed(pid=child.pid)), (
+        "the log of these tests says the same"
+    )

@@ -6,6 +6,7 @@ What a sender frozen between its last look at the clock and the system call can 
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def taken_over(stage: Stage, workflow: str, first: Child) -> Child:
     return second
 
 
-def claims(stage: Stage, workflow: str) -> list[dict[str, object]]:
+def claims(stage: Stage, workflow: str) -> list[dict[str, Any]]:
     return [
         json.loads(entry.body)["data"]
         for entry in stage.entries(stage.run(workflow).run_id)

@@ -3,7 +3,7 @@
 import pytest
 
 from counterfoil.model.operation import AttemptRecord, OperationRecord
-from counterfoil.model.run import RunState
+from counterfoil.model.run import RunRecord, RunState
 from tests.crash.stage import Stage
 
 # A run of one operation has so many, from making the database to closing it; the spread is that of batches.
@@ -27,7 +27,9 @@ def check_nothing_lost(stage: Stage) -> None:
 
 
 def test_a_life_with_power_has_about_so_many_flushes(stage: Stage) -> None:
-    child = stage.lives("cut", workflow="single", cut_at=None, survive="none", acknowledged=str(stage.folder / "acknowledged"))
+    child = stage.lives(
+        "cut", workflow="single", cut_at=None, survive="none", acknowledged=str(stage.folder / "acknowledged")
+    )
     flushes = next(said["flushes"] for said in child.said if "flushes" in said)
     assert LEAST <= flushes <= MOST
     assert len(acknowledged(stage)) > 8
@@ -51,7 +53,9 @@ def test_the_power_goes_at_a_flush(cut_at: int, survive: str, stage: Stage) -> N
 
 
 @pytest.mark.parametrize("lacks", ["room", "flush"])
-@pytest.mark.parametrize("at", ["step.ended", "operation.prepared", "operation.in_flight", "operation.classified", "run.finished"])
+@pytest.mark.parametrize(
+    "at", ["step.ended", "operation.prepared", "operation.in_flight", "operation.classified", "run.finished"]
+)
 def test_a_disk_that_fails_once(at: str, lacks: str, stage: Stage) -> None:
     child = stage.lives("starved", workflow="single", at=at, lacks=lacks)
     missed = [said["writes"] for said in child.said if "writes" in said]
@@ -64,7 +68,19 @@ def test_a_disk_that_fails_once(at: str, lacks: str, stage: Stage) -> None:
 
 def test_nothing_is_sent_before_the_marker_is_flushed(stage: Stage) -> None:
     child = stage.lives("starved", workflow="single", at="operation.in_flight", lacks="marker")
-    assert [said["writes"] for said in child.said if "writes" in said][0] == 0
+    assert next(said["writes"] for said in child.said if "writes" in said) == 0
     stage.check_record()
     assert stage.run("single").state is RunState.COMPLETED
     assert len(stage.records("key")) == len(stage.writes("key")) == 1
+
+
+@pytest.mark.parametrize("lacks", ["room", "flush"])
+def test_a_crowd_on_a_disk_that_fails(lacks: str, stage: Stage) -> None:
+    """Whoever shared a failed commit is told so, each of them, and the writer goes on."""
+    child = stage.lives("crowd", lacks=lacks)
+    first, second = [said["told"] for said in child.said if "told" in said]
+    failed = {"room": "disk_full", "flush": "storage_failed"}[lacks]
+    assert set(first) <= {failed, "new"} and first.count(failed) > 1
+    assert set(second) <= {"new", "existing"}
+    assert len(stage.rows(RunRecord)) == len(first) == len(second)
+    stage.check_record()

@@ -90,9 +90,7 @@ def test_a_restored_database_sends_nothing_twice(workflow: str, head: str, how: 
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("workflow", list(RECEIVERS))
-def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(
-    workflow: str, head: str, stage: Stage
-) -> None:
+def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(workflow: str, head: str, stage: Stage) -> None:
     stage.quiet()
     stage.dies(head, workflow=workflow)
     original, elsewhere = stage.db, stage.folder / "elsewhere"
@@ -107,7 +105,9 @@ def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(
 
     stage.db = elsewhere / original.name
     stage.lives("finishes", finish_as="clone")
-    stage.start("works", workflow=workflow, skip=True).wait_said("completed" if workflow == "single_lookup" else "parked")
+    stage.start("works", workflow=workflow, skip=True).wait_said(
+        "completed" if workflow == "single_lookup" else "parked"
+    )
     assert len(stage.writes(RECEIVERS[workflow])) == len(stage.records(RECEIVERS[workflow])) == 1
     stage.check_record()
     found = workflow == "single_lookup"

@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any, NoReturn
 
 from counterfoil.app.application import App, load_app
@@ -32,7 +33,7 @@ def main() -> None:
     os.set_blocking(waker, False)
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(waker)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _woken)
     _tell({"ready": os.getpid()})
     children: set[int] = set()
     waiting = b""
@@ -51,6 +52,10 @@ def main() -> None:
     for pid in children:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _woken(number: int, frame: FrameType | None) -> None:
+    """A child has ended or stopped: the wake-up descriptor says so to the loop."""
 
 
 def _warm() -> None:
@@ -97,10 +102,11 @@ def _be_child(app: App, order: dict[str, Any], ours: tuple[int, int]) -> NoRetur
         signal.alarm(order["seconds"])  # a forgotten child ends by itself
         os.environ.update(order["environ"])
         module, _, name = order["function"].partition(":")
-        pid = os.getpid()
-        getattr(importlib.import_module(module), name)(
-            app, order["arguments"], lambda said: _tell({"pid": pid, "said": said}, out)
-        )
+
+        def say(said: object) -> None:
+            _tell({"pid": os.getpid(), "said": said}, out)
+
+        getattr(importlib.import_module(module), name)(app, order["arguments"], say)
         status = 0
     except BaseException:
         traceback.print_exc()
