@@ -51,20 +51,19 @@ def test_a_restore_shows(bench: Bench) -> None:
     assert changes(bench) == {"approval of op-1": ("valid", "restored")}
 
 
-def test_another_credential_and_another_contract_show(bench: Bench) -> None:
+def test_another_version_and_another_contract_show(bench: Bench) -> None:
     bench.approve()
-    attempt = bench.filled.in_flight()
+    bench.filled.in_flight()
     with bench.filled.opened.read() as reader:
         shown = Shown.of(bench.filled.opened, reader)
         entries = reader.entries(bench.filled.run_id)
     operation = replace(
         bench.filled.operation(), contract_digest="sha256:other", proposal_version=2, payload_digest="sha256:p"
     )
-    found = changes_since(shown, operation, bench.filled.reviews(), [replace(attempt, scope="sha256:rotated")], entries)
+    found = changes_since(shown, operation, bench.filled.reviews(), entries)
     assert {change["what"]: change["now"] for change in found} == {
         "proposal_version of op-1": 2,
         "digest of op-1": "sha256:p",
-        "credential of op-1": "sha256:rotated",
         "contract of op-1": "sha256:other",
     }
 

@@ -45,7 +45,7 @@ def _machine_lost(facts: Facts) -> dict[str, Any]:
     return _promise(
         "machine_lost", "no", "The ledger is one file on one machine, and nothing copies it.",
         f"backend sqlite, replicas 0, {facts.place.filesystem} on host {facts.host}",
-        "Copy the file continuously, or keep it on a replicated volume; after the loss, `counterfoil restore begin`.",
+        "Copy the file continuously, or keep it on a replicated volume; after the loss, `counterfoil restore status`.",
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _backup_restored(facts: Facts) -> dict[str, Any]:
     if facts.marker_place is None:
         return _promise(
             "backup_restored", "no", "Nothing outside the database says how far sending had come.", "no outside marker",
-            "Initialise with an outside marker; after a restore, `counterfoil restore begin`.",
+            "Initialise with an outside marker; after a restore, `counterfoil restore status`.",
         )  # fmt: skip
     evidence = f"marker in {facts.state} at commit {facts.installation.in_flight_batch}"
     if facts.marker_place.device == facts.place.device:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
-from counterfoil.engine.waking import wake, waited
+from counterfoil.engine.waking import waited, wake
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord

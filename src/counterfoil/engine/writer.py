@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from counterfoil.engine.problem_log import log
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.store.port import Database, Mark, Outcome, StorageError, Verb
@@ -95,7 +96,12 @@ class Writer:
                 if not self._queue:
                     return
                 batch = self._take()
-            self._commit(batch)
+            try:
+                self._commit(batch)
+            except Exception as defect:
+                # This thread must not die: everything would wait for ever. Who was not answered yet is told.
+                log.exception("the writer met a defect of its own")
+                _deliver(batch, [Outcome(None, cast("CounterfoilError", defect))] * len(batch))
 
     def _take(self) -> list["_Waiting"]:
         """All waiting verbs, at most one per run; the rest keeps its order for the next batch."""
@@ -124,7 +130,9 @@ class Writer:
                 for waiting in batch:
                     self._commit([waiting])
                 return
-            outcomes = [Outcome(None, cast("CounterfoilError", problem))]  # a defect is told to whoever asked
+            outcomes = [Outcome(None, cast("CounterfoilError", problem))] * len(
+                batch
+            )  # also a defect is told to who asked
         self._committed({w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch})
         _deliver(batch, outcomes)
 

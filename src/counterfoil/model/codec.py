@@ -30,7 +30,13 @@ def payload_digest(value: Any, *, where: str = "payload") -> str:
 
 def compact(value: Any) -> str:
     """Plain JSON text for what is stored. Not canonical: journal entries hash the bytes stored."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half a character, as a receiver's JSON may bring: it has no UTF-8, but an escape, and must not stop the writer.
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text
 
 
 def parsed(text: str | None) -> Any:

@@ -29,9 +29,7 @@ class EntryKind(StrEnum):
     LATE = "late"
     CLOSED = "closed"
     RESOLVED = "resolved"
-    INCIDENT = "incident"
     INCIDENT_CLOSED = "incident_closed"
-    PERFORMED = "performed"  # the outcome of a perform at its position
     TIMER = "timer"  # a sleep, a timeout or a wait was opened
     FIRED = "fired"
     SIGNAL = "signal"
@@ -43,14 +41,12 @@ class EntryKind(StrEnum):
     PARKED = "parked"
     RESUMED = "resumed"
     CANCEL_ASKED = "cancel_asked"
-    CONTINUED = "continued"
     FINISHED = "finished"
     # facts that belong to no run: entries of the installation's own chain
     INSTALLED = "installed"
     PERSON = "person"
     WRITES = "writes"
     RESTORE = "restore"
-    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)

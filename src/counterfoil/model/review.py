@@ -19,7 +19,7 @@ REVIEW_SENTENCES: dict[ReviewState, str] = {
     ReviewState.OPEN: "Waits for an answer.",
     ReviewState.APPROVED: "Approved: it authorises one digest, once.",
     ReviewState.REJECTED: "Rejected, or taken back.",
-    ReviewState.EXPIRED: "Nobody answered in time, or the approval ran out.",
+    ReviewState.EXPIRED: "Nobody answered in time.",
     ReviewState.SUPERSEDED: "A newer version took its place.",
 }
 

@@ -7,7 +7,7 @@ from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import Entry, EntryKind
-from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.operation import OperationRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.rules.authority import may_decide
 
@@ -48,7 +48,6 @@ def changes_since(
     shown: Shown,
     operation: OperationRecord,
     reviews: Sequence[ReviewRecord],
-    attempts: Sequence[AttemptRecord],
     entries: Sequence[Entry],
 ) -> list[dict[str, Any]]:
     """`[{what, approved, now}]` for an open operation's newest approval, from facts in the database only."""
@@ -58,7 +57,7 @@ def changes_since(
     compared = [
         ("proposal_version", approval.proposal_version, operation.proposal_version),
         ("digest", approval.digest, operation.payload_digest),
-        *_scope(approval, operation, attempts),
+        *_scope(approval, operation),
         *_contract(approval, operation, entries),
         *_authority(shown, approval),
     ]
@@ -77,18 +76,14 @@ def _shown_scope(review: ReviewRecord) -> dict[str, Any]:
     return scope | {"business_key": shown_key(scope.get("business_key"))}
 
 
-def _scope(
-    approval: ReviewRecord, operation: OperationRecord, attempts: Sequence[AttemptRecord]
-) -> list[tuple[str, Any, Any]]:
+def _scope(approval: ReviewRecord, operation: OperationRecord) -> list[tuple[str, Any, Any]]:
     scope = _shown_scope(approval)
     now: dict[str, Any] = {
         "operation": operation.name, "receiver": operation.receiver, "environment": operation.environment,
         "business_key": shown_key(operation.business_key),
     }  # fmt: skip
-    if attempts:
-        now["scope"] = attempts[-1].scope
-    names = {"scope": "credential"}
-    return [(names.get(part, part), scope[part], value) for part, value in now.items() if part in scope]
+    # The credential is compared where it is known: in the transaction that sends. The database holds only its digest.
+    return [(part, scope[part], value) for part, value in now.items() if part in scope]
 
 
 def _contract(

@@ -94,9 +94,7 @@ def _summary(shown: Shown, run: RunRecord, records: Records, around: dict[str, A
     changed = [
         change
         for o in records.operations
-        for change in changes_since(
-            shown, o, around[o.operation_id].reviews, around[o.operation_id].attempts, records.entries
-        )
+        for change in changes_since(shown, o, around[o.operation_id].reviews, records.entries)
     ]
     return {
         "run_id": run.run_id,

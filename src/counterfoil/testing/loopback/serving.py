@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 import threading
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Bind without asking the name service, which the standard library does and which can take seconds."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the port it just had, after a restart
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
