@@ -91,4 +91,4 @@ def test_decisions_are_numbered_and_each_says_something() -> None:
     assert len(heads) >= DECISIONS, "append only"
 
 
-DECISIONS = 23  # raise it with each that is added
+DECISIONS = 26  # raise it with each that is added
