@@ -65,6 +65,12 @@ def test_any_text_of_a_failure_survives(code: str, message: str, kind: str) -> N
     assert same(failure_from(json.loads(json.dumps(failure.facts()))), failure)
 
 
+def test_half_a_character_in_a_message_is_shown_and_stops_nothing() -> None:
+    failure = StepFailed("no", "the receiver said \ud800 and 👍")
+    assert failure.message == "the receiver said \\ud800 and 👍"
+    assert failure.args == (failure.message,)
+
+
 def test_a_users_own_failure_comes_back_as_a_step_failure_with_its_attributes() -> None:
     """Its class may be gone tomorrow: replay and first execution both give the class that is always there."""
     again = failure_from(json.loads(json.dumps(Declined("a bank").facts())))

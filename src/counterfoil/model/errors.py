@@ -76,6 +76,8 @@ class StepFailed(CounterfoilError):
     park_reason = "step_failed"
 
     def __init__(self, code: str, message: str, kind: str = "") -> None:
+        # A message may quote a receiver or a document: half a character in it has no UTF-8, and could not be stored.
+        message = message.encode(errors="backslashreplace").decode()
         Exception.__init__(self, message)
         self.code = code
         self.message = message
