@@ -42,7 +42,7 @@ def test_what_is_stored_is_read_back(value: Any) -> None:
     assert json.loads(canonical(value)) == value
 
 
-@pytest.mark.parametrize("text", ["\ud800", "ü\udfff", "\ud83d", "👍", "\x00"])
+@pytest.mark.parametrize("text", ["\ud800", "ü\udfff", "👍", "\x00"])
 def test_half_a_character_can_be_stored_and_is_read_back(text: str) -> None:
     """A receiver's JSON can hold one. It must not stop the writer, on which every run waits."""
     stored = compact({"problem": text})
