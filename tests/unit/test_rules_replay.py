@@ -83,7 +83,7 @@ def test_tries_lost_calls_and_questions_are_counted_by_position() -> None:
     assert told.order == []
 
 
-@pytest.mark.parametrize("kind", ["classified", "performed", "late"])
+@pytest.mark.parametrize("kind", ["classified", "in_flight", "late"])
 def test_what_else_happened_at_a_position_names_the_call_and_ends_nothing(kind: str) -> None:
     told = journal((kind, "0", "perform send", {"in": "d1"}))
     assert told.mismatch("0", "perform other", None) == ("perform send d1", "perform other")
