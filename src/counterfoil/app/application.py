@@ -137,19 +137,15 @@ class App:
         if opened is not None:
             opened.close()
 
-    def check(self) -> None:
-        """Refuse unsafe configuration, and owners or roles who are nobody. Done at worker start and at submit."""
-        check_owners(self.registry, self.open())
-
     async def submit(self, workflow: Workflow[I, O], input: I, *, request_id: str) -> Submitted[O]:
         """The same request id with the same content finds the run, for ever. Raises Refused(request_conflict)."""
         name, adapter = signature_of(workflow.function, skip=1).inputs[0]
-        return await self.submit_plain(workflow, dumped(adapter, input, where=name), request_id=request_id)
+        return await self._submitted(workflow, dumped(adapter, input, where=name), request_id=request_id)
 
-    async def submit_plain(self, workflow: Workflow[Any, Any], plain: Any, *, request_id: str) -> Submitted[Any]:
+    async def _submitted(self, workflow: Workflow[Any, Any], plain: Any, *, request_id: str) -> Submitted[Any]:
         """As `submit`, with an input that is JSON already and was validated by the caller."""
         opened = self.open()
-        self.check()
+        check_owners(self.registry, opened)
         verb = submission(opened.installation_id, workflow, plain, request_id, opened.deadlines)
         admitted = await opened.write(verb)
         return Submitted(opened, workflow, verb.run_id, admitted)
@@ -175,7 +171,7 @@ class App:
     def new_worker(self, *, only: frozenset[str] | None = None) -> Worker:
         """A worker to be run by the caller (`await worker.run()`)."""
         opened = self.open()
-        self.check()
+        check_owners(self.registry, opened)
         return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only)
 
     # ------------------------------------------------------------------ looking

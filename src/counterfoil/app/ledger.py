@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from counterfoil.app.registration import check_owners
 from counterfoil.app.submitted import unresolved, waits_for_person
 from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped, loaded, signature_of
 from counterfoil.engine.port import Run
@@ -58,7 +59,7 @@ class Ledger:
         The same identity with other content is Refused(identity_conflict).
         """
         opened = self._app.open()
-        self._app.check()
+        check_owners(self._app.registry, opened)
         signature = signature_of(operation.function, skip=1)
         plain = dumped(signature.inputs[0][1], payload, where=f"the payload of {operation.name}")
         owner = operation.owner or (operation.review.owner if operation.review else "")

@@ -1,6 +1,6 @@
 """Branches of a run: each has a position space of its own and one pending call at most."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -69,3 +69,13 @@ def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None
         yield position
     finally:
         branch.pending = None
+
+
+def waits_of(branches: Iterable[Branch]) -> list[Wait]:
+    """What each waiting branch waits for."""
+    return [branch.waiting for branch in branches if branch.waiting is not None]
+
+
+def next_due(branches: Iterable[Branch]) -> int | None:
+    """When time alone may end a wait of any of them."""
+    return min((wait.due_at for wait in waits_of(branches) if wait.due_at is not None), default=None)

@@ -10,7 +10,8 @@ from counterfoil.engine.branches import Wait
 from counterfoil.engine.call_step import input_digest, room_for_a_try
 from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.definitions import Step, dumped, loaded
-from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.demands import Demand
+from counterfoil.engine.execution import Execution
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused
@@ -52,7 +53,7 @@ async def _decided(
         await room_for_a_try(execution, position, spec)
         refused = await execution.owned(_ask(execution, agent, position, name, digest, facts, adapter))
         if position in execution.journal.ended:
-            execution.demand(position, None)
+            execution.demands.note(position, None)
             return execution.journal.ended[position]
         now = execution.opened.clock.now_us()
         if refused == "in_doubt":
@@ -60,7 +61,7 @@ async def _decided(
                 Wait("decision", position, now, None, None, "waits until a doubt of this run is closed")
             )
         elif refused is not None:
-            execution.demand(
+            execution.demands.note(
                 position, Demand(ParkReason(refused), f"{name} was not asked.", parsed(execution.run.budget)["owner"])
             )
             await execution.wait(Wait("decision", position, now, None, None, f"waits for budget to ask {name}"))

@@ -7,14 +7,16 @@ from typing import Any
 
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
-from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.demands import Demand
+from counterfoil.engine.execution import Execution
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, EndStep
 from counterfoil.model import ids
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
-from counterfoil.rules.budget import pause_before
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.budget import budget_left, pause_before
 from counterfoil.rules.replay import Outcome
 from counterfoil.store.user_transaction import in_one_transaction
 
@@ -112,13 +114,13 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step) -> Non
     journal = execution.journal
     while True:
         if execution.journal.tries.get(position):
-            spent = execution.budget_spent()
+            spent = budget_spent(execution)
             if spent is not None:
                 last = f"The last try of {spec.name} failed; tries at this position: {journal.tries[position]}."
-                execution.demand(position, Demand(spent, last, parsed(execution.run.budget)["owner"]))
+                execution.demands.note(position, Demand(spent, last, parsed(execution.run.budget)["owner"]))
                 await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, last))
                 continue
-            execution.demand(position, None)
+            execution.demands.note(position, None)
             first = FIRST_PAUSE_US if spec.retry is None else _us(spec.retry.pause)
             longest = LONGEST_PAUSE_US if spec.retry is None else _us(spec.retry.longest)
             due = journal.last_try_at[position] + pause_before(journal.tries[position], first, longest)
@@ -137,3 +139,10 @@ def input_digest(bound: list[Any]) -> str:
 
 def _us(duration: Any) -> int:
     return int(duration.total_seconds() * 1_000_000)
+
+
+def budget_spent(execution: Execution) -> ParkReason | None:
+    """What of this run's budget is spent by now; None while something is left."""
+    with execution.opened.read() as reader:
+        run = reader.get(RunRecord, execution.run.run_id) or execution.run
+    return budget_left(parsed(run.budget), run, execution.opened.clock.now_us())

@@ -18,8 +18,8 @@ class Clock(Protocol):
 
     def boot_us(self) -> int: ...
 
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
-        """Wait for the event, at most until that wall time. True when the event came."""
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
+        """Wait until something changed, at most until that wall time. True when it did."""
         ...
 
 
@@ -33,10 +33,10 @@ class SystemClock:
         # CLOCK_BOOTTIME counts a laptop's sleep, which CLOCK_MONOTONIC on Linux does not.
         return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1000
 
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
         timeout = None if until_us is None else max(0.0, (until_us - self.now_us()) / MICROSECONDS)
         try:
-            await asyncio.wait_for(event.wait(), timeout)
+            await asyncio.wait_for(changed.wait(), timeout)
         except TimeoutError:
             return False
         return True

@@ -14,27 +14,38 @@ from counterfoil.engine.execution import Execution
 from counterfoil.model.artifact import Artifact
 
 
-class EmbeddedRun:
-    """Implements `engine.port.Run`. `now`, `uuid` and `random` write nothing and are the same at every replay."""
+class _Drawing:
+    """Time and chance of a run: a function of what the record gave so far."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
-        self.id = execution.run.run_id
 
     def now(self) -> datetime:
         """The time of the newest outcome this branch was given."""
         return datetime.fromtimestamp(self._execution.branch.last_at / 1_000_000, UTC)
-
-    def _drawn(self) -> Random:
-        branch = self._execution.branch
-        branch.drawn += 1
-        return seeded(f"{self.id}/{branch.prefix}{branch.number}/{branch.drawn}")
 
     def uuid(self) -> UUID:
         return UUID(int=self._drawn().getrandbits(128), version=4)
 
     def random(self) -> float:
         return self._drawn().random()
+
+    def _drawn(self) -> Random:
+        branch = self._execution.branch
+        branch.drawn += 1
+        return seeded(f"{self._execution.run.run_id}/{branch.prefix}{branch.number}/{branch.drawn}")
+
+
+class EmbeddedRun:
+    """Implements `engine.port.Run`. `now`, `uuid` and `random` write nothing and are the same at every replay."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self.id = execution.run.run_id
+        drawing = _Drawing(execution)
+        self.now = drawing.now
+        self.uuid = drawing.uuid
+        self.random = drawing.random
 
     async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return await call_step.step(self._execution, fn, args, kwargs)

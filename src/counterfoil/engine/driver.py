@@ -6,7 +6,8 @@ from counterfoil.engine.advance import Advance, Advanced, OpenReview, park_reaso
 from counterfoil.engine.attempts import SenderGone
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
-from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.demands import Demand
+from counterfoil.engine.execution import Execution
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
@@ -30,7 +31,7 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
     while not execution.closed:
         record = execution.operations[operation_id]
         if operation_id in execution.journal.closings:
-            execution.demand(f"operation {operation_id}", None)
+            execution.demands.note(f"operation {operation_id}", None)
             return
         await execution.owned(_prove_senders_gone(execution, operation, record))
         target = here(execution.opened, operation, execution.operations[operation_id])
@@ -54,10 +55,10 @@ async def _done(
         Kind.RECORD_FAILURE,
         Kind.CLOSE_NEVER_SENT,
     ):
-        execution.demand(key, None)
+        execution.demands.note(key, None)
         return True
     if kind not in (Kind.ASK_PERSON, Kind.HOLD):
-        execution.demand(key, None)
+        execution.demands.note(key, None)
     match kind:
         case Kind.SEND | Kind.REPEAT:
             await execution.owned(attempt(execution, operation, advanced.operation, target))
@@ -68,7 +69,7 @@ async def _done(
         case Kind.WAIT:
             await execution.wait(_wait(execution, advanced), branch=branch)
         case Kind.HOLD | Kind.ASK_PERSON:
-            execution.demand(key, _demand(execution, advanced))
+            execution.demands.note(key, _demand(execution, advanced))
             await execution.wait(_wait(execution, advanced), branch=branch)
         case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
             await execution.owned(execution.write(OpenReview(execution.run.run_id, target)))

@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, pending_call
 from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.demands import Demands
 from counterfoil.engine.failures import Failures
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.suspension import Suspended
@@ -16,21 +16,11 @@ from counterfoil.engine.waits import Fire
 from counterfoil.model.errors import Refused, TimedOut
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
-from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import budget_left
+from counterfoil.model.run import RunRecord
 from counterfoil.rules.replay import Journal, Outcome
 from counterfoil.store.port import StorageError
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Something that only a person moves: the reason under which the run is parked once everything else stands still."""
-
-    reason: ParkReason
-    detail: str
-    owner: dict[str, Any]
 
 
 class Execution:
@@ -48,7 +38,7 @@ class Execution:
         self.operations: dict[str, OperationRecord] = {}
         self.root = Branch("", run.created_at)
         self.branches: list[Branch] = [self.root]
-        self.demands: dict[str, Demand] = {}
+        self.demands = Demands()
         self.closed = False
         self.leaving = False  # handed over as soon as nothing is live: a draining worker, or a run cancelled meanwhile
         self.activity = asyncio.Event()
@@ -130,12 +120,12 @@ class Execution:
     # ------------------------------------------------------------------ work that no user scope can cancel
 
     async def owned(self, body: Coroutine[Any, Any, T]) -> T:
-        """Run in a task of the engine's. Cancelling the caller only detaches it."""
+        """Run as work of the engine's own. Cancelling the caller only detaches it."""
         if self.closed:
             body.close()
             raise Suspended
-        task = asyncio.create_task(body)
-        self._owned.add(task)
+        part = asyncio.create_task(body)
+        self._owned.add(part)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         def ended(part: asyncio.Task[T]) -> None:
@@ -150,16 +140,16 @@ class Execution:
                 answer.set_exception(error)
                 answer.exception()  # looked at: a caller that the loop's end swept away will not
 
-        task.add_done_callback(ended)
+        part.add_done_callback(ended)
         try:
             return await answer
         finally:
             if self.closed:
                 raise Suspended
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._owned.discard(task)
-        _looked_at(task)
+    def _ended(self, part: asyncio.Task[Any]) -> None:
+        self._owned.discard(part)
+        _looked_at(part)
         if self.leaving and not self._owned:
             self.close()  # what was live is recorded; nothing new begins here
         # Mostly its caller goes on now. The runner looks only where there is something for it to do.
@@ -232,25 +222,6 @@ class Execution:
     def idle(self) -> bool:
         """Every open branch waits, and no step or attempt is live."""
         return bool(self.branches) and not self._owned and all(branch.waiting is not None for branch in self.branches)
-
-    def waits(self) -> list[Wait]:
-        return [branch.waiting for branch in self.branches if branch.waiting is not None]
-
-    def next_due(self) -> int | None:
-        return min((wait.due_at for wait in self.waits() if wait.due_at is not None), default=None)
-
-    def budget_spent(self) -> ParkReason | None:
-        """What of this run's budget is spent by now; None while something is left."""
-        with self.opened.read() as reader:
-            run = reader.get(RunRecord, self.run.run_id) or self.run
-        return budget_left(json.loads(run.budget), run, self.opened.clock.now_us())
-
-    def demand(self, key: str, demand: Demand | None) -> None:
-        """Note what a person must move, or that it is over."""
-        if demand is None:
-            self.demands.pop(key, None)
-        else:
-            self.demands[key] = demand
 
     def close(self) -> None:
         """Every later call raises Suspended and writes nothing; what waits is told so now."""

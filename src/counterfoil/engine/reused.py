@@ -11,7 +11,7 @@ from counterfoil.engine.verb import RunVerb
 from counterfoil.model.installation import BusinessKeyRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
-from counterfoil.model.run import RunRecord
+from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -37,69 +37,59 @@ class Follow(RunVerb):
         )
 
     def decide(self, tx: Transaction) -> bool:
-        operation = next(
-            o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.operation_id
-        )
+        operations = tx.find(OperationRecord, "run_id", self.run_id)
+        operation = next(o for o in operations if o.operation_id == self.operation_id)
         first = tx.must(OperationRecord, self.first_id)
         if operation.status.closed or operation.reused_from is None:
             return True
         if first.status is OperationStatus.SUCCEEDED:
-            done = replace(
-                operation,
-                version=operation.version + 1,
-                status=OperationStatus.SUCCEEDED,
-                receipt_id=first.receipt_id,
-                closed_at=tx.now,
-                sent=1,
-                first_sent_at=first.first_sent_at,
-                case_letter="B",
-                case_sentence=SENTENCE,
-            )
-            tx.put(done)
-            tx.append(
-                self.run_id,
-                EntryKind.CLOSED,
-                name=operation.name,
-                data={
-                    "operation_id": operation.operation_id,
-                    "version": operation.proposal_version,
-                    "case": "B",
-                    "sentence": SENTENCE,
-                    "ruling": "record_success",
-                    "reason": "reused",
-                    "status": "succeeded",
-                    "reused_from": first.operation_id,
-                },
-            )
+            self._answered(tx, operation, first)
             return True
-        if first.status is OperationStatus.FAILED:
-            # `failed` frees the key: this operation carries the intention from here on, if nobody else took it first.
-            holders = [
-                h
-                for h in tx.find(BusinessKeyRecord, "business_key", self.business_key)
-                if h.held_until is None or h.held_until > tx.now
-            ]
-            heir = holders[-1].operation_id if holders else None
-            if heir is None:
-                known = tx.find(BusinessKeyRecord, "business_key", self.business_key)
-                tx.put(
-                    BusinessKeyRecord(
-                        self.business_key, operation.operation_id, operation.payload_digest, len(known), None
-                    )
-                )
-            tx.put(replace(operation, version=operation.version + 1, reused_from=heir))
-            tx.append(
-                self.run_id,
-                EntryKind.RULED,
-                name=operation.name,
-                data={
-                    "operation_id": operation.operation_id,
-                    "version": operation.proposal_version,
-                    "reused_from": heir,
-                },
-            )
-            return heir is None
-        return False
+        return first.status is OperationStatus.FAILED and self._freed(tx, operation)
+
+    def _answered(self, tx: Transaction, operation: OperationRecord, first: OperationRecord) -> None:
+        closed = replace(
+            operation,
+            version=operation.version + 1,
+            status=OperationStatus.SUCCEEDED,
+            receipt_id=first.receipt_id,
+            closed_at=tx.now,
+            sent=1,
+            first_sent_at=first.first_sent_at,
+            case_letter="B",
+            case_sentence=SENTENCE,
+        )
+        tx.put(closed)
+        data = {
+            "ruling": "record_success",
+            "reason": "reused",
+            "status": "succeeded",
+            "reused_from": first.operation_id,
+        }
+        self._say(tx, EntryKind.CLOSED, operation, {"case": "B", "sentence": SENTENCE} | data)
+
+    def _freed(self, tx: Transaction, operation: OperationRecord) -> bool:
+        """`failed` frees the key: this operation carries the intention from here on, if nobody else took it first."""
+        known = tx.find(BusinessKeyRecord, "business_key", self.business_key)
+        holders = [h for h in known if h.held_until is None or h.held_until > tx.now]
+        if not holders:
+            digest = operation.payload_digest
+            tx.put(BusinessKeyRecord(self.business_key, operation.operation_id, digest, len(known), None))
+        heir = holders[-1] if holders else None
+        equal = heir is not None and heir.payload_digest == operation.payload_digest
+        changed = replace(
+            operation,
+            version=operation.version + 1,
+            reused_from=heir.operation_id if heir is not None and equal else None,
+            reason=ParkReason.BUSINESS_KEY_CONFLICT if heir is not None and not equal else operation.reason,
+        )
+        tx.put(changed)
+        self._say(tx, EntryKind.RULED, operation, {"reused_from": changed.reused_from})
+        return changed.reused_from is None
+
+    def _say(self, tx: Transaction, kind: EntryKind, operation: OperationRecord, data: dict[str, Any]) -> None:
+        named = {"operation_id": operation.operation_id, "version": operation.proposal_version}
+        tx.append(self.run_id, kind, name=operation.name, data=named | data)
 
 
 async def follow(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:

@@ -5,13 +5,14 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
-from counterfoil.engine.branches import Wait, current_branch
+from counterfoil.engine.branches import Wait, current_branch, next_due, waits_of
 from counterfoil.engine.call_perform import start_driver
 from counterfoil.engine.clock import breathe
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
-from counterfoil.engine.execution import Demand, Execution
+from counterfoil.engine.demands import Demand
+from counterfoil.engine.execution import Execution
 from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
 from counterfoil.engine.opened import Opened
@@ -79,7 +80,7 @@ class Runner:
                     return
             elif execution.idle() and await self._stands_still(body):
                 return
-            if await self.opened.clock.wait(execution.activity, execution.next_due()) is False:
+            if await self.opened.clock.wait(execution.activity, next_due(execution.branches)) is False:
                 execution.pulse()
 
     async def _body(self) -> Any:
@@ -118,14 +119,15 @@ class Runner:
             return False
         if execution.turns.release_lowest():
             return False
-        due = execution.next_due()
+        due = next_due(execution.branches)
         now = self.opened.clock.now_us()
-        if due is not None and due - now < LINGER_US and not execution.demands:
+        demand = execution.demands.first()
+        if due is not None and due - now < LINGER_US and demand is None:
             return False
-        if execution.demands:
-            left = await self._park(next(iter(execution.demands.values())))
+        if demand is not None:
+            left = await self._park(demand)
         else:
-            left = await execution.write(self._suspend(execution.waits(), due))
+            left = await execution.write(self._suspend(waits_of(execution.branches), due))
         if left:
             execution.close()
             return True

@@ -288,11 +288,6 @@ _ALL = (
         "Nothing was sent. Make each write an operation of its own.",
     ),
     ErrorCode(
-        "nondeterministic",
-        "At position {position} the record holds {recorded}; the code now asks for {asked}.",
-        "The run is parked as code_changed. Start a worker with the old version, or cancel the run.",
-    ),
-    ErrorCode(
         "concurrent_calls",
         "Two calls of one branch are pending at once.",
         "Use run.gather or run.branch; nothing was written.",

@@ -30,15 +30,15 @@ class SharedClock:
     def boot_us(self) -> int:
         return self._host.boot_us() + self._skipped()
 
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
         if until_us is None:
-            return await event.wait()
-        while not event.is_set():
+            return await changed.wait()
+        while not changed.is_set():
             left = (until_us - self.now_us()) / MICROSECONDS
             if left <= 0:
                 return False
             try:
-                await asyncio.wait_for(event.wait(), min(left, LOOK_S))
+                await asyncio.wait_for(changed.wait(), min(left, LOOK_S))
             except TimeoutError:
                 continue
         return True

@@ -34,19 +34,19 @@ class FakeClock:
                 future.set_result(None)
         self._waiting = [(until, future) for until, future in self._waiting if not future.done()]
 
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
-        """Until the event, or until time was advanced to that instant. True when the event came."""
-        if event.is_set():
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
+        """Until something changed, or until time was advanced to that instant. True when it did."""
+        if changed.is_set():
             return True
         if until_us is not None and until_us <= self._wall:
             return False
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if until_us is not None:
             self._waiting.append((until_us, future))
-        waiter = asyncio.ensure_future(event.wait())
+        waiter = asyncio.ensure_future(changed.wait())
         try:
             await asyncio.wait((waiter, future), return_when=asyncio.FIRST_COMPLETED)
-            return event.is_set()
+            return changed.is_set()
         finally:
             waiter.cancel()
             future.cancel()
