@@ -119,6 +119,6 @@ def crash_point(text: str | None) -> CrashPoint | None:
         return None
     when, _, name = text.rpartition(":")
     name, _, hit = name.partition("#")
-    if name not in NAMES:
-        raise ValueError(name)
+    if name not in NAMES or when not in ("", "before", "after") or not (hit or "1").isdigit() or int(hit or 1) < 1:
+        raise ValueError(text)  # a point that never fires would be a drill that kills nobody, silently
     return CrashPoint(name, when or "after", int(hit or 1))

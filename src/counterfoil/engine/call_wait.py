@@ -16,7 +16,7 @@ from counterfoil.engine.submission import submission
 from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
 from counterfoil.model.codec import compact, parsed
-from counterfoil.model.errors import RunFailed, TimedOut, failure_from
+from counterfoil.model.errors import Refused, RunFailed, TimedOut, failure_from
 from counterfoil.rules.replay import Opened
 
 
@@ -214,7 +214,7 @@ def _child_result(execution: Execution, workflow: Workflow[Any, Any], value: dic
 
 
 async def message(execution: Execution, role: str, text: str) -> None:
-    digest = input_digest([role, text])
+    digest = input_digest([role, _writable(text, "a message")])
     with execution.call("message", digest) as position:
         if await execution.recorded(execution.journal.ended.get(position)) is None:
             run, deadlines = execution.run, execution.opened.deadlines
@@ -228,7 +228,7 @@ async def message(execution: Execution, role: str, text: str) -> None:
 
 async def document(execution: Execution, name: str, body: BaseModel | str) -> None:
     text = body if isinstance(body, str) else compact(body.model_dump(mode="json"))
-    digest = input_digest([name, text])
+    digest = input_digest([name, _writable(text, "a document")])
     with execution.call(name, digest) as position:
         if await execution.recorded(execution.journal.ended.get(position)) is None:
             run, deadlines = execution.run, execution.opened.deadlines
@@ -238,3 +238,12 @@ async def document(execution: Execution, name: str, body: BaseModel | str) -> No
             )
             execution.noted(entry, data)
             await execution.given(execution.journal.ended[position])
+
+
+def _writable(text: str, where: str) -> str:
+    """Half a character has no UTF-8 form. Raises Refused(unserializable)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise Refused("unserializable", where=where, problem=str(problem)) from problem
+    return text

@@ -12,6 +12,7 @@ Changes = dict[str, dict[str, dict[str, Any]]]
 """table -> key -> column -> new value"""
 
 _encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_escaped = JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # for half a character, which JSON can hold and UTF-8 not
 
 
 @dataclass(slots=True)
@@ -37,6 +38,11 @@ class Draft:
             content["rows"] = changes
         try:
             body = _encode(content)
+            if not body.isascii():
+                try:
+                    body.encode()
+                except UnicodeEncodeError:
+                    body = _escaped(content)
         except (TypeError, ValueError, RecursionError) as problem:
             where = f"{self.kind} {self.name or self.position or ''}".strip()
             raise Refused("unserializable", where=where, problem=str(problem)) from problem
