@@ -12,12 +12,13 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, EndStep
 from counterfoil.model import ids
-from counterfoil.model.codec import BODY_LIMIT, compact, parsed
+from counterfoil.model.codec import BODY_LIMIT, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import budget_left, pause_before
 from counterfoil.rules.replay import Outcome
+from counterfoil.store.journaling import written
 from counterfoil.store.user_transaction import in_one_transaction
 
 FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 300 * 1_000_000
@@ -81,12 +82,12 @@ async def _one_try(
     execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
 ) -> None:
     run, deadlines = execution.run, execution.opened.deadlines
-    kind, data = EntryKind.STEP, {"in": digest}
+    kind, data, text = EntryKind.STEP, {"in": digest}, None
     try:
         data["out"] = await once()
-        size = len(compact(data))
-        if size > BODY_LIMIT:
-            raise Refused("too_large", what=f"The result of {spec.name}", size=size, limit=BODY_LIMIT)
+        text = written(data)
+        if len(text) > BODY_LIMIT:
+            raise Refused("too_large", what=f"The result of {spec.name}", size=len(text), limit=BODY_LIMIT)
     except StepFailed as failure:
         kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
     except Refused as refused:
@@ -105,7 +106,8 @@ async def _one_try(
             entry = await execution.write(CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines))
             execution.noted(entry, tried_)
             return
-    entry = await execution.write(EndStep(run.run_id, run.fence, position, spec.name, data, deadlines, kind))
+    stored = text if kind is EntryKind.STEP else data
+    entry = await execution.write(EndStep(run.run_id, run.fence, position, spec.name, stored, deadlines, kind))
     execution.noted(entry, data)
 
 
@@ -134,7 +136,7 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step) -> Non
 
 def input_digest(bound: list[Any]) -> str:
     """Of a call's inputs as JSON: replay compares it, nobody approves it, so it is not canonical."""
-    return hashlib.sha256(compact(bound).encode()).hexdigest()[:32]
+    return hashlib.sha256(written(bound).encode()).hexdigest()[:32]
 
 
 def _us(duration: Any) -> int:

@@ -16,7 +16,7 @@ class EndStep(RunVerb):
     fence: int
     position: str
     name: str
-    data: dict[str, Any]
+    data: Any  # JSON, or Written
     deadlines: Deadlines
     kind: EntryKind = EntryKind.STEP
     boundary: ClassVar[str] = "step.ended"

@@ -15,6 +15,23 @@ _encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False
 _escaped = JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # for half a character, which JSON can hold and UTF-8 not
 
 
+class Written(str):
+    """Data of an entry that is JSON text already: it is not written a second time."""
+
+    __slots__ = ()
+
+
+def written(data: Any) -> Written:
+    """Text that can be stored. Raises TypeError, ValueError or RecursionError for what is no JSON."""
+    text = _encode(data)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = _escaped(data)
+    return Written(text)
+
+
 @dataclass(slots=True)
 class Draft:
     """An entry whose body is not finished: the verb that appended it may still put rows."""
@@ -33,16 +50,9 @@ class Draft:
 
     def finished(self, head: bytes, changes: Changes) -> Entry:
         """The entry as it is stored, chained to `head`. Raises Refused(unserializable) when `data` is no JSON."""
-        content: dict[str, Any] = {"data": self.data}
-        if changes:
-            content["rows"] = changes
         try:
-            body = _encode(content)
-            if not body.isascii():
-                try:
-                    body.encode()
-                except UnicodeEncodeError:
-                    body = _escaped(content)
+            data = self.data if isinstance(self.data, Written) else written(self.data)
+            body = f'{{"data":{data},"rows":{written(changes)}}}' if changes else f'{{"data":{data}}}'
         except (TypeError, ValueError, RecursionError) as problem:
             where = f"{self.kind} {self.name or self.position or ''}".strip()
             raise Refused("unserializable", where=where, problem=str(problem)) from problem

@@ -137,7 +137,7 @@ class Transaction:
         name: str | None = None,
         data: Any = None,
     ) -> Entry:
-        """The next entry of a run's chain, or of the installation's.
+        """The next entry of a run's chain, or of the installation's. `data` is JSON, or `Written` as its text.
 
         What is given back has no body and digest yet; if `decide` returns it, the outcome's value is the finished one.
         """
@@ -169,7 +169,10 @@ class Transaction:
 
         Until its last line nothing of the batch has changed, so a refusal from here drops only this verb.
         """
-        batch, changes = self._batch, Changes()
+        batch = self._batch
+        if len(self._drafts) == 1 and not self._put and not self._counters:
+            return self._finish_step()
+        changes = Changes()
         for (record, key), row in self._put.items():
             add_change(changes, BY_RECORD[record], batch.rows.get(record, {}).get(key), row)
         assert self._drafts or not changes, f"evidence changed without an entry: {changes}"
@@ -187,6 +190,13 @@ class Transaction:
             batch.counters().update(self._counters)
             batch.counted = True
         return bool(entries or self._counters) or any(kept)
+
+    def _finish_step(self) -> bool:
+        """One entry and nothing else, as most verbs leave."""
+        (draft,) = self._drafts
+        self._entries.append(draft.finished(self._batch.chain(draft.run_id)[1], {}))
+        self._batch.extend(self._entries)
+        return True
 
     def entry(self, run_id: str, sequence: int) -> Entry:
         """An entry of this verb, finished."""
