@@ -1,5 +1,6 @@
 """One existing function of a Flask program under the ledger, in ten lines: real server processes, real requests."""
 
+import asyncio
 import difflib
 import json
 import os
@@ -18,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from counterfoil.engine.blocking import blocking
+from counterfoil.model.errors import Refused
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.edges.cli_bench import Cli, installed
 
@@ -198,6 +201,62 @@ def test_several_requests_at_once_and_no_thread_is_left_over(kind: str, cli: Cli
             assert program.post(str(number))[0] == 200
         assert threads(program) <= resting + 2
     assert len(mail.records()) == 15
+
+
+async def ident() -> int:
+    return threading.get_ident()
+
+
+def test_all_synchronous_callers_share_one_loop() -> None:
+    before = {blocking(ident())}
+    at_rest = threading.active_count()
+    with ThreadPoolExecutor(8) as pool:
+        idents = set(pool.map(lambda _: blocking(ident()), range(200)))
+    assert idents == before
+    assert threading.active_count() == at_rest
+
+
+def test_what_it_raises_is_what_the_caller_sees() -> None:
+    async def fails() -> None:
+        raise ZeroDivisionError("said there")
+
+    with pytest.raises(ZeroDivisionError, match="said there"):
+        blocking(fails())
+    assert blocking(ident()) != threading.get_ident(), "and the loop lives on"
+
+
+def test_it_is_refused_inside_a_running_loop() -> None:
+    """It would wait for itself. The coroutine is closed: nothing warns later that it was never awaited."""
+
+    async def inside() -> None:
+        body = ident()
+        with pytest.raises(Refused) as refused:
+            blocking(body)
+        assert refused.value.code == "blocking_in_loop"
+        with pytest.raises(RuntimeError, match="cannot reuse already awaited coroutine"):
+            await body
+
+    asyncio.run(inside())
+
+
+FORKED = """
+import os, signal
+from counterfoil import blocking
+async def one(): return 1
+assert blocking(one()) == 1
+child = os.fork()
+if not child:
+    signal.alarm(10)
+    os._exit(blocking(one()) - 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="ENGINE: the loop's thread does not survive a fork")
+def test_a_forked_child_has_a_loop_of_its_own() -> None:
+    """As Celery's prefork pool and a preloading web server have it."""
+    ended = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "0\n", ended.stderr
 
 
 def threads(program: Program) -> int:
