@@ -34,6 +34,7 @@ WORKFLOWS = {
     "single_none": story.single_none,
     "freezing": story.freezing,
     "swallowing": rude.swallowing,
+    "diverging": rude.diverging,
     "inventing": rude.inventing,
     "threaded": rude.threaded,
     "hasty": rude.hasty,

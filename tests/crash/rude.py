@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from counterfoil import Call, Receipt, Run
-from tests.crash.story import KEY, LOAD, NONE, Order, app, book, mark, note
+from tests.crash.story import KEY, LOAD, NONE, Order, app, book, folder, mark, note
 
 
 @app.operation(receiver="none", contract=NONE, business_key="number", owner="lead")
@@ -39,6 +39,15 @@ async def swallowing(run: Run, order: Order) -> str:
     with suppress(BaseException):
         await run.step(mark, "after")
     return said
+
+
+@app.workflow(version=1, budget=LOAD)
+async def diverging(run: Run, order: Order) -> str:
+    """Its second execution is another program, which swallows that it is told so."""
+    await run.step(mark, "before")
+    with suppress(BaseException):
+        await run.step(mark, "other" if (folder() / "changed").exists() else "same")
+    return (await run.perform(note, order)).reference
 
 
 @app.workflow(version=1, budget=LOAD)

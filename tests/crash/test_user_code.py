@@ -27,6 +27,16 @@ def end(stage: Stage, workflow: str, crash: str | None) -> str:
 def test_the_end_of_an_execution_cannot_be_swallowed(workflow: str, crash: str | None, stage: Stage) -> None:
     result = end(stage, workflow, crash)
     assert [record["id"] for record in stage.records("key")] == [result]
+    assert not (stage.folder / "while it ends").exists(), "a closed execution runs nothing more"
+
+
+def test_a_program_that_does_not_understand_its_run_sends_nothing(stage: Stage) -> None:
+    stage.dies("step.ended#2", workflow="diverging")
+    (stage.folder / "changed").touch()
+    stage.start("works", workflow="diverging").wait_said("parked")
+    assert stage.run("diverging").reason == "code_changed"
+    assert stage.writes("key") == [] and not stage.operations()
+    stage.check_record()
 
 
 @pytest.mark.parametrize("crash", [None, "operation.in_flight", "operation.first_byte", "before:operation.classified"])
