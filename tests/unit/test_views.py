@@ -238,6 +238,16 @@ def test_a_run_that_waits_for_a_receiver_waits_for_an_attempt(bench: Bench) -> N
     assert run["uncertain"] == [bench.filled.operation_id]
 
 
+def test_how_far_a_sender_came_is_known_only_when_it_recorded_its_end(bench: Bench) -> None:
+    bench.approve()
+    attempt = bench.filled.in_flight()
+    (under_way,) = bench.operation()["attempts"]
+    assert (under_way["sent"], under_way["reached"]) == ("maybe", None)
+    bench.filled.answered(attempt, status=None)
+    (over,) = bench.operation()["attempts"]
+    assert (over["sent"], over["reached"]) == ("maybe", "request")
+
+
 @pytest.mark.parametrize(
     ("reason", "code", "words"),
     [

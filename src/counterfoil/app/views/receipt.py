@@ -8,7 +8,7 @@ from counterfoil.model.receipt import ReceiptRecord
 
 
 def attempt_view(attempt: AttemptRecord) -> dict[str, Any]:
-    """The ATTEMPT shape of the command line."""
+    """The ATTEMPT shape of the command line. How far a sender came that recorded no end is not known: None."""
     return {
         "attempt_id": attempt.attempt_id,
         "n": attempt.n,
@@ -18,7 +18,7 @@ def attempt_view(attempt: AttemptRecord) -> dict[str, Any]:
         "deadline_at": rfc3339(attempt.deadline_at),
         "ended_at": rfc3339(attempt.ended_at),
         "sent": "maybe" if attempt.sent else "no",
-        "reached": attempt.reached,
+        "reached": None if attempt.exchange is None else attempt.reached,
         "answer": {"status": attempt.answer_status, "class": attempt.answer_class},
         "late": bool(attempt.late),
     }
