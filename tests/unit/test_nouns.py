@@ -373,7 +373,8 @@ def test_late_evidence_moves_a_parked_run(nouns: Nouns) -> None:
         assert asyncio.run(nouns.runs.resume("run-1"))["state"] == "pending"
 
 
-def test_a_run_that_was_parked_just_after_the_stop_was_lifted_goes_on(nouns: Nouns) -> None:
+def test_a_run_is_not_parked_for_a_stop_that_is_over(nouns: Nouns) -> None:
+    """Whoever lifted the stop between the ruling and the park could not wake it: the execution asks again instead."""
     nouns.filled.submitted().claimed()
     nouns.filled.parked(ParkReason.WRITES_SUSPENDED)
-    assert asyncio.run(nouns.runs.resume("run-1"))["state"] == "pending"
+    assert nouns.runs.show("run-1")["state"] == "running"

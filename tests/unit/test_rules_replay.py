@@ -138,15 +138,28 @@ VERDICTS: dict[str, tuple[Told, dict[str, str] | None]] = {
 def test_what_a_person_said_of_a_version(name: str) -> None:
     entry, failure = VERDICTS[name]
     told = journal(entry)
-    assert {key: outcome.failure for key, outcome in told.verdicts.items()} == (
-        {("op_1", 1): failure} if failure else {}
+    assert {key: [outcome.failure for outcome in said] for key, said in told.verdicts.items()} == (
+        {("op_1", 1): [failure]} if failure else {}
     )
     assert told.order == ([0] if failure else [])
 
 
-def test_each_version_has_its_own_verdict_and_the_first_one_counts() -> None:
+def test_each_version_has_its_own_verdicts_in_order() -> None:
     told = journal(answer(version=1), expired(version=1), answer(version=2))
-    assert {key: outcome.sequence for key, outcome in told.verdicts.items()} == {("op_1", 1): 0, ("op_1", 2): 2}
+    sequences = {key: [outcome.sequence for outcome in said] for key, said in told.verdicts.items()}
+    assert sequences == {("op_1", 1): [0, 1], ("op_1", 2): [2]}
+    said = [told.verdict("op_1", version, "9") for version in (1, 2, 3)]
+    assert [outcome and outcome.sequence for outcome in said] == [0, 2, None]
+
+
+def test_an_expiry_is_told_to_the_call_that_waited_and_a_rejection_to_every_call() -> None:
+    opened = ("prepared", "2", "pay", {"in": "d", "operation_id": "op_1", "version": 1})
+    again = ("prepared", "3", "pay", {"in": "d", "operation_id": "op_1", "version": 1})
+    told = journal(opened, expired(version=1), again)
+    first, second = told.verdict("op_1", 1, "2"), told.verdict("op_1", 1, "3")
+    assert first is not None and first.sequence == 1 and second is None
+    rejected = journal(opened, answer(version=1), again)
+    assert all(rejected.verdict("op_1", 1, position) is not None for position in ("2", "3"))
 
 
 @pytest.mark.parametrize("ending", [("step_failed", "0", "a", {"failure": {"code": "no"}}), closed(), expired()])
@@ -155,7 +168,7 @@ def test_a_resumed_park_forgets_the_failure_it_was_parked_for(ending: Told) -> N
     told = journal(("try_failed", "0", "a", {}), ending, parked)
     assert told.order == [1]  # a park alone forgets nothing: the outcome is what it was parked for
     told = journal(("try_failed", "0", "a", {}), ending, parked, resumed)
-    assert (told.ended, told.closings, told.verdicts, told.order) == ({}, {}, {}, [])
+    assert (told.ended, told.closings, any(told.verdicts.values()), told.order) == ({}, {}, False, [])
     assert told.tries == ({} if ending[0] == "step_failed" else {"0": 1})
     assert told.mismatch("0", "b", None) is not None  # what the code asked for is still compared
 
@@ -203,9 +216,8 @@ ENTRY = st.one_of(
 def test_outcomes_are_released_in_journal_order_and_each_once(entries: list[Told]) -> None:
     told = journal(*entries)
     assert told.order == sorted(set(told.order))
-    kept = {
-        outcome.sequence for outcomes in (told.ended, told.closings, told.verdicts) for outcome in outcomes.values()
-    }
+    kept = {outcome.sequence for outcomes in (told.ended, told.closings) for outcome in outcomes.values()}
+    kept |= {outcome.sequence for said in told.verdicts.values() for outcome in said}
     assert kept <= set(told.order)
     assert told.seen == len(entries) - 1
 

@@ -29,7 +29,7 @@ from counterfoil.app.signals import Signals
 from counterfoil.app.submitted import Submitted
 from counterfoil.app.writes import Writes
 from counterfoil.engine.boundaries import Boundaries, crash_point
-from counterfoil.engine.clock import Chance, Clock, SystemClock
+from counterfoil.engine.clock import Chance, Clock, SystemClock, process_id
 from counterfoil.engine.definitions import (
     Bearer,
     Env,
@@ -68,6 +68,7 @@ class App:
         self.clock: Clock = SystemClock()
         self.boundaries = Boundaries()
         self._opened: Opened | None = None
+        self._process = 0
         self.ledger = Ledger(self)
         self.artifacts = Artifacts(self.open)
         self.runs = Runs(self.open)
@@ -122,7 +123,10 @@ class App:
 
     def open(self, founding: Founding | None = None) -> Opened:
         """What is open, opened at the first call. `founding` makes the database where there is none."""
+        if self._opened is not None and self._process != process_id():
+            self._opened = None  # a fork: the parent's connections may be neither used nor closed here
         if self._opened is None:
+            self._process = process_id()
             self.boundaries.crash = self.boundaries.crash or _crash_point(settings.value_of("COUNTERFOIL_CRASH_AT"))
             around = Surroundings(
                 self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of()

@@ -1,6 +1,7 @@
 """The only bridge from synchronous code to ours. There are no twins."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from contextvars import ContextVar
@@ -28,6 +29,15 @@ def blocking(body: Coroutine[Any, Any, T]) -> T:
         raise Refused("blocking_in_loop")
     loop = engine_loop.get() or _background_loop()
     return asyncio.run_coroutine_threadsafe(body, loop).result()
+
+
+def _forget() -> None:
+    """In a forked child the parent's loop has no thread: it gets one of its own at the first call."""
+    global _own, _lock
+    _own, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:

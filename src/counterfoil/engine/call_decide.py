@@ -12,6 +12,7 @@ from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.definitions import Step, dumped, loaded
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.invoke import own_end
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused
@@ -92,8 +93,11 @@ async def _ask(
         execution.catch_up()
     execution.noted(entry, kept) if entry.sequence > journal.seen else None
     try:
-        result = await agent.run(prompt_of(facts["input"]))
+        result = await own_end(agent.run(prompt_of(facts["input"])))
         output = dumped(adapter, result.output, where=f"the decision of {name}")
+        size = len(compact(output))
+        if size > BODY_LIMIT:
+            raise Refused("too_large", what=f"The decision of {name}", size=size, limit=BODY_LIMIT)
     except Exception as problem:
         tried = {"in": digest, "n": called + 1, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
         failed = await execution.write(CountTry(run.run_id, run.fence, position, f"decide {name}", tried, deadlines))

@@ -81,6 +81,7 @@ async def propose(
                 kept,
                 data,
                 execution.opened.deadlines,
+                execution.operations[replaces.operation_id].business_key if replaces else None,
             )
             await execution.owned(execution.write(verb))
             execution.catch_up()
@@ -105,7 +106,7 @@ async def perform(execution: Execution, operation: Operation[Any, Any], given: A
     with execution.call(operation.name, digest) as position:
         while True:
             operation_id, version = await _prepared(execution, operation, position, intent, digest, proposal)
-            outcome = await _ended(execution, operation, operation_id, version)
+            outcome = await _ended(execution, operation, position, operation_id, version)
             if outcome is not None:
                 return _answer(execution, operation, execution.operations[operation_id], outcome)
 
@@ -122,7 +123,9 @@ async def _prepared(
     opened = execution.journal.opened.get(position)
     if opened is not None:
         known = execution.operations[opened.data["operation_id"]]
-        if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings:
+        verdicts = execution.journal.verdicts.get((known.operation_id, opened.data["version"]), ())
+        told = any(not _closes(verdict) for verdict in verdicts)  # the workflow answered it, and the run ended later
+        if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings or told:
             return known.operation_id, opened.data["version"]
     of_proposal = proposal is not None and opened is None
     verb = Prepare(
@@ -141,17 +144,17 @@ async def _prepared(
 
 
 async def _ended(
-    execution: Execution, operation: Operation[Any, Any], operation_id: str, version: int
+    execution: Execution, operation: Operation[Any, Any], position: str, operation_id: str, version: int
 ) -> Outcome | None:
     """Drive the operation until it is closed, or its review says something that the workflow may answer."""
     journal = execution.journal
     while True:
-        verdict = journal.verdicts.get((operation_id, version))
+        verdict = journal.verdict(operation_id, version, position)
         closing = journal.closings.get(operation_id)
+        if verdict is not None and not _closes(verdict) and (closing is None or verdict.sequence < closing.sequence):
+            return await execution.recorded(verdict)  # the closing is of a later version
         if closing is not None:
             return await execution.recorded(closing)
-        if verdict is not None and not _closes(verdict):
-            return await execution.recorded(verdict)
         if operation_id not in execution.drivers:
             start_driver(execution, operation, operation_id)
         now = execution.opened.clock.now_us()

@@ -15,7 +15,7 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.submission import submission
 from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
-from counterfoil.model.codec import compact, parsed
+from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, RunFailed, TimedOut, failure_from
 from counterfoil.rules.replay import Opened
 
@@ -118,6 +118,8 @@ async def gather(execution: Execution, bodies: Sequence[Coroutine[Any, Any, Any]
 
 async def _joined(execution: Execution, position: str, parts: list[asyncio.Task[Any]]) -> list[Any]:
     """Wait for all; the first failure in the order of the bodies is raised once every one has ended."""
+    if not parts:
+        return []
     branch = execution.branch
     branch.waiting = Wait("branches", position, branch.last_at, None, None, "waits for its branches")
 
@@ -210,7 +212,8 @@ def _child_result(execution: Execution, workflow: Workflow[Any, Any], value: dic
     failure: dict[str, Any] | None = parsed(value["failure"])
     if failure is not None and "code" in failure:
         raise execution.failures.told(failure_from(failure), sequence)
-    raise RunFailed(value["child"], value["state"], (failure or {}).get("message", "no result"))
+    ended = RunFailed(value["child"], value["state"], (failure or {}).get("message", "no result"))
+    raise execution.failures.told(ended, sequence)
 
 
 async def message(execution: Execution, role: str, text: str) -> None:
@@ -241,9 +244,11 @@ async def document(execution: Execution, name: str, body: BaseModel | str) -> No
 
 
 def _writable(text: str, where: str) -> str:
-    """Half a character has no UTF-8 form. Raises Refused(unserializable)."""
+    """Half a character has no UTF-8 form. Raises Refused(unserializable | too_large)."""
     try:
-        text.encode()
+        size = len(text.encode())
     except UnicodeEncodeError as problem:
         raise Refused("unserializable", where=where, problem=str(problem)) from problem
+    if size > BODY_LIMIT:
+        raise Refused("too_large", what=where.capitalize(), size=size, limit=BODY_LIMIT)
     return text

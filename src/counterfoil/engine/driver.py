@@ -12,13 +12,14 @@ from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
 from counterfoil.engine.sender import attempt
-from counterfoil.engine.situation import Target
+from counterfoil.engine.situation import FIRST_PAUSE_US, LONGEST_PAUSE_US, Target
 from counterfoil.engine.verb import owner_facts
 from counterfoil.model.codec import parsed
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.people import owner_of
-from counterfoil.model.review import ReviewRecord
+from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.budget import pause_before
 from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
@@ -60,6 +61,9 @@ async def _done(
     if kind not in (Kind.ASK_PERSON, Kind.HOLD):
         execution.demands.note(key, None)
     match kind:
+        case Kind.SEND | Kind.REPEAT if (due := _pause(execution, target.operation_id)) is not None:
+            sentence = f"waits to try {operation.name} again"
+            await execution.wait(Wait("timer", target.operation_id, due, due, due, sentence), branch=branch)
         case Kind.SEND | Kind.REPEAT:
             await execution.owned(attempt(execution, operation, advanced.operation, target))
             execution.catch_up()
@@ -77,6 +81,16 @@ async def _done(
         case _:
             pass  # written in the database: ask again
     return False
+
+
+def _pause(execution: Execution, operation_id: str) -> int | None:
+    """When the next try is due after ones that failed before any byte; None: now. Later ones are spaced by their attempts."""
+    position = f"drive {operation_id}"
+    tries = execution.journal.tries.get(position, 0)
+    if not tries:
+        return None
+    due = execution.journal.last_try_at[position] + pause_before(tries, FIRST_PAUSE_US, LONGEST_PAUSE_US)
+    return due if execution.opened.clock.now_us() < due else None
 
 
 def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
@@ -121,7 +135,7 @@ def _wait(execution: Execution, advanced: Advanced) -> Wait:
     if kind == "review":
         with execution.opened.read() as reader:
             reviews = reader.find(ReviewRecord, "operation_id", record.operation_id)
-        if reviews:
+        if reviews and reviews[-1].state is ReviewState.OPEN:
             review = reviews[-1]
             sentence = (
                 f"Waiting for approval of draft {review.proposal_version} (rev-{review.number}) by {review.role}."
@@ -143,10 +157,8 @@ def _wait(execution: Execution, advanced: Advanced) -> Wait:
 
 
 def _is_first(execution: Execution, review_id: str) -> bool:
-    return any(
-        outcome.failure is not None and outcome.failure.get("expired") == review_id
-        for outcome in execution.journal.verdicts.values()
-    )
+    verdicts = (verdict for told in execution.journal.verdicts.values() for verdict in told)
+    return any((verdict.failure or {}).get("expired") == review_id for verdict in verdicts)
 
 
 async def _prove_senders_gone(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, pending_call
@@ -10,7 +11,7 @@ from counterfoil.engine.definitions import Workflow
 from counterfoil.engine.demands import Demands
 from counterfoil.engine.failures import Failures
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.suspension import Suspended
+from counterfoil.engine.suspension import Diverged, Suspended
 from counterfoil.engine.turns import Turns
 from counterfoil.engine.waits import Fire
 from counterfoil.model.errors import Refused, TimedOut
@@ -40,6 +41,7 @@ class Execution:
         self.branches: list[Branch] = [self.root]
         self.demands = Demands()
         self.closed = False
+        self.diverged: Diverged | None = None
         self.leaving = False  # handed over as soon as nothing is live: a draining worker, or a run cancelled meanwhile
         self.activity = asyncio.Event()
         self.turns = Turns(self.journal, self.branches, self.activity.set)
@@ -97,8 +99,18 @@ class Execution:
     def branch(self) -> Branch:
         return current_branch.get(self.root)
 
-    def call(self, name: str, digest: str | None) -> Any:
-        return pending_call(self.branch, self.journal, name, digest, closed=self.closed)
+    @contextmanager
+    def call(self, name: str, digest: str | None) -> Generator[str]:
+        """The next position of this branch. A difference to the record closes the execution, whatever the code makes of it."""
+        try:
+            call = pending_call(self.branch, self.journal, name, digest, closed=self.closed)
+            with call as position:
+                yield position
+        except Diverged as difference:
+            if self.diverged is None and not self.closed:
+                self.diverged = difference
+                self.close()
+            raise
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
         """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
@@ -203,13 +215,16 @@ class Execution:
             raise fired[1]
 
     def _fired_before(self, sequence: int | None) -> tuple[Outcome, TimedOut] | None:
-        """The outermost open timeout of this branch that fired before an outcome."""
-        for scope in self.branch.scopes:
-            outcome = self.journal.ended.get(scope.position)
-            if outcome is not None and (sequence is None or outcome.sequence < sequence):
-                error = TimedOut(f"The work under the timeout at {scope.position}")
-                return outcome, self.failures.told(error, outcome.sequence)
-        return None
+        """The open timeout of this branch that fired first, and before an outcome."""
+        ended = self.journal.ended
+        fired = [(ended[s.position], s.position) for s in self.branch.scopes if s.position in ended]
+        if not fired:
+            return None
+        outcome, position = min(fired, key=lambda pair: pair[0].sequence)
+        if sequence is not None and outcome.sequence > sequence:
+            return None
+        error = TimedOut(f"The work under the timeout at {position}")
+        return outcome, self.failures.told(error, outcome.sequence)
 
     # ------------------------------------------------------------------ standing still
 

@@ -2,16 +2,16 @@
 
 from typing import Any, TypeVar
 
-from counterfoil.model.errors import StepFailed, failure_from
+from counterfoil.model.errors import CounterfoilError, StepFailed, failure_from
 
-E = TypeVar("E", bound=StepFailed)
+E = TypeVar("E", bound=CounterfoilError)
 
 
 class Failures:
     """Each failure with the sequence of the entry that says so."""
 
     def __init__(self) -> None:
-        self._told: list[tuple[StepFailed, int]] = []
+        self._told: list[tuple[CounterfoilError, int]] = []
 
     def recorded(self, facts: dict[str, Any], sequence: int) -> StepFailed:
         """The failure that an entry describes."""

@@ -10,7 +10,7 @@ from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import waited, wake
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
-from counterfoil.model.installation import BusinessKeyRecord
+from counterfoil.model.installation import BusinessKeyRecord, SuspensionRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
@@ -73,6 +73,10 @@ class Park(RunVerb):
     void: int | None  # the sequence of the failure that the workflow did not answer, which a retry forgets
     failure: dict[str, Any] | None
     boundary: ClassVar[str] = "run.parked"
+    ends: ClassVar[bool] = True
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id), Read.all(SuspensionRecord))
 
     def decide(self, tx: Transaction) -> bool:
         run = tx.must(RunRecord, self.run_id) if self.fence is None else driven(tx, self.run_id, self.fence)
@@ -80,6 +84,8 @@ class Park(RunVerb):
             return False
         if run.state.ended:
             raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
+        if self._lifted(tx):
+            return False
         sentence = PARK_SENTENCES[self.reason] + (f" {self.detail}" if self.detail else "")
         tx.put(parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure))
         tx.append(
@@ -89,6 +95,12 @@ class Park(RunVerb):
             data={"sentence": sentence, "owner": self.owner["name"], "void": self.void, "heading": self.heading},
         )
         return True
+
+    def _lifted(self, tx: Transaction) -> bool:
+        """The stop that it would be parked for is over since it was ruled: whoever lifted it could not wake it."""
+        if self.reason is ParkReason.WRITES_SUSPENDED:
+            return all(suspension.lifted_at is not None for suspension in tx.all(SuspensionRecord))
+        return self.reason is ParkReason.RESTORED and tx.installation.restore_state != "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,9 @@ class Finish(RunVerb):
     failure: dict[str, Any] | None
     parent_run_id: str | None
     business_keys: tuple[str, ...]
+    void: int | None = None  # the sequence of the failure that ended it, which a retry forgets
     boundary: ClassVar[str] = "run.finished"
+    ends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
         reads = [
@@ -146,7 +160,7 @@ class Finish(RunVerb):
                 reserved_micros=0,
             )
         )
-        tx.append(self.run_id, EntryKind.FINISHED, name=self.state.value, data={})
+        tx.append(self.run_id, EntryKind.FINISHED, name=self.state.value, data={"void": self.void})
         if self.parent_run_id is not None:
             wake(tx, self.parent_run_id)
             tx.append(
@@ -192,7 +206,11 @@ class Resume(RunVerb):
     boundary: ClassVar[str] = "run.resumed"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+        return (
+            Read.key(RunRecord, self.run_id),
+            Read.by(OperationRecord, "run_id", self.run_id),
+            Read.by(ReviewRecord, "run_id", self.run_id),
+        )
 
     def decide(self, tx: Transaction) -> RunRecord:
         run = tx.must(RunRecord, self.run_id)
@@ -203,6 +221,7 @@ class Resume(RunVerb):
             # A park for a spent budget or a stop is lifted from what was never sent; a doubt stays with its resolver.
             if operation.reason in _LIFTED and not operation.status.closed:
                 tx.put(replace(operation, version=operation.version + 1, reason=None))
+        self._ask_again(tx)
         tx.put(
             replace(
                 waited(run, tx.now),
@@ -229,6 +248,18 @@ class Resume(RunVerb):
             },
         )
         return tx.must(RunRecord, self.run_id)
+
+    def _ask_again(self, tx: Transaction) -> None:
+        """A revision was asked for and the workflow did not answer: going on means to ask about the same version again."""
+        unsent = {
+            o.operation_id: o.proposal_version
+            for o in tx.find(OperationRecord, "run_id", self.run_id)
+            if o.status is OperationStatus.PREPARED and not o.sent
+        }
+        for review in tx.find(ReviewRecord, "run_id", self.run_id):
+            current = unsent.get(review.operation_id) == review.proposal_version
+            if current and review.state is ReviewState.REJECTED and review.ask_revision:
+                tx.put(replace(review, state=ReviewState.SUPERSEDED, void="asked again"))
 
     def _check(self, tx: Transaction, run: RunRecord) -> None:
         retryable = run.state is RunState.FAILED or (
@@ -299,6 +330,7 @@ class Overdue(RunVerb):
 
     owner: dict[str, Any]
     boundary: ClassVar[str] = "run.parked"
+    ends: ClassVar[bool] = True
 
     def decide(self, tx: Transaction) -> bool:
         run = tx.must(RunRecord, self.run_id)

@@ -3,21 +3,54 @@
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from counterfoil.engine.blocking import engine_loop
 
-_threads = ThreadPoolExecutor(max_workers=64, thread_name_prefix="counterfoil-user")
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=64, thread_name_prefix="counterfoil-user")
+
+
+_threads = _pool()
+
+
+def _forget() -> None:
+    """A forked child has none of its parent's threads."""
+    global _threads
+    _threads = _pool()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 async def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The function's result. BaseExceptions that end an attempt pass through threads unharmed."""
     if inspect.iscoroutinefunction(function):
-        return await function(*args, **kwargs)
+        return await own_end(function(*args, **kwargs))
     context = contextvars.copy_context()
     loop = asyncio.get_running_loop()
     context.run(engine_loop.set, loop)
-    result = await loop.run_in_executor(_threads, lambda: context.run(function, *args, **kwargs))
-    return await result if inspect.isawaitable(result) else result
+    result = await own_end(loop.run_in_executor(_threads, lambda: context.run(_called, function, args, kwargs)))
+    return await own_end(result) if inspect.isawaitable(result) else result
+
+
+async def own_end(body: Awaitable[Any]) -> Any:
+    """A cancellation that nobody asked of us is the function's own failure: it awaited something that was cancelled."""
+    try:
+        return await body
+    except asyncio.CancelledError as cancelled:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        raise RuntimeError("the function awaited something that was cancelled") from cancelled
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except StopIteration as stop:  # a future cannot carry it: whoever waits would wait for ever
+        raise RuntimeError("the function raised StopIteration") from stop

@@ -1,6 +1,6 @@
 """What is open while an application is in use: one database, its writer, its marker, and the clock they share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from counterfoil.engine.definitions import Registry
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.model.run import RunRecord
+from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import Head, OutsideMarker
 from counterfoil.store.port import Database, Reader
@@ -75,14 +75,15 @@ class Opened:
         for listener in tuple(self.listeners):
             listener(run_ids)
 
-    def note_head(self, run_id: str) -> None:
-        """A run parked or ended: its chain's head is counted outside."""
+    def note_heads(self, run_ids: Iterable[str]) -> None:
+        """Runs that parked or ended: the heads of their chains are counted outside. Called by the writer's thread."""
         if self.marker is None:
             return
         with self.read() as reader:
-            run = reader.get(RunRecord, run_id)
-        if run is not None:
-            self.marker.append_head(Head(run_id, run.sequence, run.head))
+            runs = [run for run_id in run_ids if (run := reader.get(RunRecord, run_id)) is not None]
+        self.marker.append_heads(
+            Head(run.run_id, run.sequence, run.head) for run in runs if run.state.ended or run.state is RunState.PARKED
+        )
 
     def close(self) -> None:
         self.writer.close()

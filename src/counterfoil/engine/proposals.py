@@ -50,10 +50,14 @@ class Propose(RunVerb):
     sources: list[dict[str, Any]]
     data: dict[str, Any]
     deadlines: Deadlines
+    replaced_key: str | None = None  # the business key of what it replaces
     boundary: ClassVar[str] = "proposal.made"
 
     def reads(self) -> Sequence[Read]:
-        return (*_lineage(self.run_id, self.intent), Read.by(ReviewRecord, "run_id", self.run_id))
+        reads = [*_lineage(self.run_id, self.intent)]
+        if self.replaced_key is not None:
+            reads.append(Read.by(BusinessKeyRecord, "business_key", self.replaced_key))
+        return reads
 
     def decide(self, tx: Transaction) -> tuple[OperationRecord, ProposalRecord]:
         run = driven(tx, self.run_id, self.fence)
@@ -88,7 +92,7 @@ class Propose(RunVerb):
     def _next_version(self, tx: Transaction) -> OperationRecord:
         operation = next(o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.replaces)
         # Rule 9: from the first attempt its digest is frozen; an operation that is maybe sent is never bound to a newer version.
-        if operation.sent or operation.status is not OperationStatus.PREPARED or operation.attempts:
+        if operation.sent or operation.status is not OperationStatus.PREPARED:
             raise Refused("frozen_payload", operation_id=operation.operation_id)
         for review in tx.find(ReviewRecord, "run_id", self.run_id):
             if review.operation_id == operation.operation_id and review.state in (
@@ -97,8 +101,11 @@ class Propose(RunVerb):
             ):
                 tx.put(replace(review, state=ReviewState.SUPERSEDED, void="a newer version"))
         _store_contract(tx, self.intent)
+        if operation.business_key is not None and operation.business_key != self.intent.business_key:
+            _free(tx, operation)  # the intention has another name now; the new one is taken when it is performed
         return replace(
             operation,
+            business_key=self.intent.business_key,
             version=operation.version + 1,
             proposal_version=operation.proposal_version + 1,
             payload=self.intent.payload,
@@ -164,8 +171,12 @@ class Prepare(RunVerb):
             return operation
         known = tx.find(BusinessKeyRecord, "business_key", self.intent.business_key)
         holders = [held for held in known if held.held_until is None or held.held_until > tx.now]
-        if any(held.operation_id == operation.operation_id for held in holders):
+        mine = next((held for held in holders if held.operation_id == operation.operation_id), None)
+        if mine is not None:
+            if mine.payload_digest != operation.payload_digest:
+                tx.put(replace(mine, payload_digest=operation.payload_digest))  # a newer version of the same intention
             return operation
+        holders = [held for held in holders if not self._given_up(tx, held)]
         if not holders:
             tx.put(
                 BusinessKeyRecord(
@@ -177,6 +188,29 @@ class Prepare(RunVerb):
         if equal:
             return replace(operation, version=operation.version + 1, reused_from=equal[-1].operation_id)
         return replace(operation, version=operation.version + 1, reason=ParkReason.BUSINESS_KEY_CONFLICT)
+
+    def _given_up(self, tx: Transaction, held: BusinessKeyRecord) -> bool:
+        """An operation of this run whose review expired and which the workflow performs anew: it is withdrawn, never sent."""
+        earlier = next(
+            (o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == held.operation_id), None
+        )
+        if earlier is None or earlier.sent or earlier.status is not OperationStatus.PREPARED:
+            return False
+        reviews = [r for r in tx.find(ReviewRecord, "run_id", self.run_id) if r.operation_id == earlier.operation_id]
+        if not reviews or reviews[-1].state is not ReviewState.EXPIRED:
+            return False
+        tx.put(
+            replace(
+                earlier,
+                version=earlier.version + 1,
+                status=OperationStatus.FAILED,
+                reason="withdrawn",
+                withdrawn="performed anew after its review expired",
+                closed_at=tx.now,
+            )
+        )
+        tx.put(replace(held, held_until=tx.now))
+        return True
 
     def _equal_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
         return any(
@@ -192,11 +226,19 @@ def _lineage(run_id: str, intent: Intent) -> tuple[Read, ...]:
     reads = [
         Read.key(RunRecord, run_id),
         Read.by(OperationRecord, "run_id", run_id),
+        Read.by(ReviewRecord, "run_id", run_id),
         Read.key(ContractRecord, intent.contract_digest),
     ]
     if intent.business_key is not None:
         reads.append(Read.by(BusinessKeyRecord, "business_key", intent.business_key))
     return tuple(reads)
+
+
+def _free(tx: Transaction, operation: OperationRecord) -> None:
+    assert operation.business_key is not None
+    for held in tx.find(BusinessKeyRecord, "business_key", operation.business_key):
+        if held.operation_id == operation.operation_id:
+            tx.put(replace(held, held_until=tx.now))
 
 
 def _store_contract(tx: Transaction, intent: Intent) -> None:

@@ -42,6 +42,9 @@ class Follow(RunVerb):
         first = tx.must(OperationRecord, self.first_id)
         if operation.status.closed or operation.reused_from is None:
             return True
+        if first.payload_digest != operation.payload_digest:
+            self._moved(tx, operation, None, ParkReason.BUSINESS_KEY_CONFLICT)  # the first was revised meanwhile
+            return True
         if first.status is OperationStatus.SUCCEEDED:
             self._answered(tx, operation, first)
             return True
@@ -72,20 +75,21 @@ class Follow(RunVerb):
         """`failed` frees the key: this operation carries the intention from here on, if nobody else took it first."""
         known = tx.find(BusinessKeyRecord, "business_key", self.business_key)
         holders = [h for h in known if h.held_until is None or h.held_until > tx.now]
+        if any(holder.operation_id == self.first_id for holder in holders):
+            return False  # a person's `failed`: held until nothing can arrive late any more
+        equal = [holder for holder in holders if holder.payload_digest == operation.payload_digest]
+        if equal:
+            self._moved(tx, operation, equal[-1].operation_id, operation.reason)
+            return False
         if not holders:
             digest = operation.payload_digest
             tx.put(BusinessKeyRecord(self.business_key, operation.operation_id, digest, len(known), None))
-        heir = holders[-1] if holders else None
-        equal = heir is not None and heir.payload_digest == operation.payload_digest
-        changed = replace(
-            operation,
-            version=operation.version + 1,
-            reused_from=heir.operation_id if heir is not None and equal else None,
-            reason=ParkReason.BUSINESS_KEY_CONFLICT if heir is not None and not equal else operation.reason,
-        )
-        tx.put(changed)
-        self._say(tx, EntryKind.RULED, operation, {"reused_from": changed.reused_from})
-        return changed.reused_from is None
+        self._moved(tx, operation, None, ParkReason.BUSINESS_KEY_CONFLICT if holders else operation.reason)
+        return True
+
+    def _moved(self, tx: Transaction, operation: OperationRecord, heir: str | None, reason: str | None) -> None:
+        tx.put(replace(operation, version=operation.version + 1, reused_from=heir, reason=reason))
+        self._say(tx, EntryKind.RULED, operation, {"reused_from": heir})
 
     def _say(self, tx: Transaction, kind: EntryKind, operation: OperationRecord, data: dict[str, Any]) -> None:
         named = {"operation_id": operation.operation_id, "version": operation.proposal_version}

@@ -16,7 +16,7 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.suspension import Diverged
+from counterfoil.engine.suspension import Diverged, Suspended
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
 from counterfoil.model.operation import OperationRecord
@@ -39,6 +39,10 @@ class Runner:
         if not self.execution.closed:
             self.execution.catch_up()
 
+    def let_go(self) -> None:
+        """Somebody moved the run on: whatever still runs here writes nothing more."""
+        self.execution.close()
+
     def drain(self) -> None:
         """Hand the run over as soon as no step and no attempt is live."""
         self.execution.leaving = True
@@ -49,10 +53,11 @@ class Runner:
         renewing = asyncio.create_task(self._renew())
         try:
             await self._drive()
-        except Refused as refused:
+        except (Refused, Suspended) as over:
             self.execution.close()
-            if refused.code not in ("fence_lost", "run_ended"):
-                raise
+            broken = over if isinstance(over, Refused) else self.execution.broken
+            if broken is None or getattr(broken, "code", "") not in ("fence_lost", "run_ended"):
+                raise (broken or over) from over
         finally:
             renewing.cancel()
             with suppress(asyncio.CancelledError):
@@ -72,6 +77,9 @@ class Runner:
             if execution.leaving and not execution.busy and (execution.closed or not body.done()):
                 execution.close()
                 await execution.write(HandOver(self.run.run_id, self.run.fence, self.opened.deadlines))
+                return
+            if execution.diverged is not None:
+                await self._diverged(execution.diverged, parsed(self.run.budget)["owner"])
                 return
             if execution.closed:
                 return
@@ -107,7 +115,9 @@ class Runner:
         execution = self.execution
         for record in execution.operations.values():
             definition = self.opened.registry.operations.get(record.name)
-            if definition is not None and (in_doubt(record) or (self.run.cancel_asked and not record.status.closed)):
+            # An operation that follows another run's is not waited for when it is no longer wanted: it is withdrawn at the end.
+            withdrawn = self.run.cancel_asked and not record.status.closed and record.reused_from is None
+            if definition is not None and (in_doubt(record) or withdrawn):
                 start_driver(execution, definition, record.operation_id)
 
     async def _stands_still(self, body: asyncio.Task[Any]) -> bool:
@@ -132,6 +142,7 @@ class Runner:
             execution.close()
             return True
         execution.catch_up()
+        execution.pulse()  # something moved between the ruling and the park: whoever made a demand asks again
         return False
 
     def _suspend(self, waits: list[Wait], due: int | None) -> Suspend:
@@ -164,15 +175,12 @@ class Runner:
             void,
             failure,
         )
-        left = bool(await self.execution.write(verb))
-        if left:
-            self.opened.note_head(self.run.run_id)
-        return left
+        return bool(await self.execution.write(verb))
 
     async def _ended(self, body: asyncio.Task[Any]) -> bool:
         """The function returned or raised. True when that is stored, or the run is parked with it."""
         execution = self.execution
-        error = body.exception() if not body.cancelled() else None
+        error = asyncio.CancelledError("the workflow cancelled itself") if body.cancelled() else body.exception()
         owner = parsed(self.run.budget)["owner"]
         if isinstance(error, Diverged):
             await self._diverged(error, owner)
@@ -185,7 +193,7 @@ class Runner:
         elif isinstance(error, BaseException) and not self.run.cancel_asked:
             if isinstance(error, Refused) and error.code == "fence_lost":
                 raise error
-            if not await self._finished(RunState.FAILED, None, _failure(error)):
+            if not await self._finished(RunState.FAILED, None, _failure(error), execution.failures.sequence_of(error)):
                 return False
         else:
             state = RunState.CANCELLED if self.run.cancel_asked else RunState.COMPLETED
@@ -195,15 +203,16 @@ class Runner:
         execution.close()
         return True
 
-    async def _finished(self, state: RunState, result: str | None, failure: dict[str, Any] | None) -> bool:
+    async def _finished(
+        self, state: RunState, result: str | None, failure: dict[str, Any] | None, void: int | None = None
+    ) -> bool:
         execution = self.execution
         keys = tuple({o.business_key for o in execution.operations.values() if o.business_key is not None})
         unsent = any(not operation.status.closed for operation in execution.operations.values())
         kind = FinishAndWithdraw if unsent else Finish
-        verb = kind(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys)
+        verb = kind(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys, void)
         doubt: OperationRecord | None = await execution.write(verb)
         if doubt is None:
-            self.opened.note_head(self.run.run_id)
             return True
         # Rule 15: a run ends only when none of its operations is in doubt. Its end waits for the doubt to be closed.
         execution.catch_up()
@@ -228,7 +237,7 @@ class Runner:
             await self.opened.clock.wait(never, self.opened.clock.now_us() + third)
             try:
                 await self.execution.write(Renew(self.run.run_id, self.run.fence, self.opened.deadlines))
-            except Refused:
+            except (Refused, Suspended):
                 self.execution.close()
                 return
 

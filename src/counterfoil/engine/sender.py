@@ -37,6 +37,7 @@ class AttemptGate:
         self._wall_deadline = 0
         self.attempt: AttemptRecord | None = None
         self.key_number = 0
+        self.ruled_otherwise = False
 
     def _verb(self, request_digest: str | None) -> MarkInFlight:
         # Readings taken before the in-flight verb is queued: a writer that was slow, or a process that slept, eats its own
@@ -58,6 +59,7 @@ class AttemptGate:
 
     def _taken(self, answer: Any) -> None:
         if not isinstance(answer, AttemptRecord):
+            self.ruled_otherwise = True
             raise AttemptOver("the recovery table rules otherwise by now")
         self.attempt = answer
         assert answer.key_number == self.key_number, "the key on the wire is the key on record"
@@ -152,6 +154,8 @@ async def attempt(
             signature.inputs[0][1], parsed(record.payload), where=f"the stored payload of {operation.name}"
         )
         result = await invoke(operation.function, call, payload)
+        if gate.attempt is None and not gate.ruled_otherwise:
+            problem = RuntimeError("the operation's function returned without a write")
     except AttemptOver:
         pass
     except (Exception, asyncio.CancelledError) as raised:
@@ -177,11 +181,7 @@ async def _before_any_byte(execution: Execution, record: OperationRecord, proble
         await execution.write(
             Withdraw(run.run_id, run.fence, record.operation_id, f"{problem.code}: {problem.message}")
         )
-    elif problem is not None or record.attempts == execution.operations[record.operation_id].attempts:
-        if isinstance(problem, CounterfoilError) and problem.code == "fence_lost":
-            raise problem
-        if problem is None:
-            return
+    elif problem is not None:
         data = {"operation_id": record.operation_id, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
         await execution.write(
             CountTry(

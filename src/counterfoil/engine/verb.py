@@ -18,6 +18,7 @@ class RunVerb:
     run_id: str
     boundary: ClassVar[str]
     sends: ClassVar[bool] = False
+    ends: ClassVar[bool] = False  # parks or ends the run: its chain's head is counted outside
 
     def reads(self) -> Sequence[Read]:
         return (Read.key(RunRecord, self.run_id),)

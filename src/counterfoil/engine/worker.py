@@ -103,11 +103,23 @@ class Worker:
         self._seen_at = now
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
         self._left.clear()
+        await self._move_the_hung()
         with self.opened.read() as reader:
             others = [w for w in reader.rows(WorkerRecord) if w.stopped_at is None and w.worker_id != self.worker_id]
         for other in others:
             if holder_is_gone(self.opened.locks, other):
                 await self._take_over(other)
+
+    async def _move_the_hung(self) -> None:
+        """A run that works without an entry for too long is moved, though its worker lives and renews its lease."""
+        with self.opened.read() as reader:
+            driven = [reader.get(RunRecord, run_id) for run_id in self._runners]
+            now = max(self.opened.clock.now_us(), reader.installation.clock_us if reader.installation else 0)
+        for run in driven:
+            if run is None or run.state is not RunState.RUNNING or (run.deadline_at or now + 1) > now:
+                continue
+            if await self._overdue(run) and run.run_id in self._runners:
+                self._runners[run.run_id].let_go()
 
     async def _take_over(self, dead: WorkerRecord) -> None:
         """Its lock is free: it is dead on this host, so nobody waits for its leases."""

@@ -38,11 +38,13 @@ class Writer:
         marker: Marker | None,
         flushed: Callable[[], None],
         committed: Callable[[Touched], None],
+        ended: Callable[[Sequence[str]], None],
     ) -> None:
         self._database = database
         self._marker = marker
         self._flushed = flushed
         self._committed = committed
+        self._ended = ended
         self._queue: deque[_Waiting] = deque()
         self._condition = threading.Condition()
         self._closing = False
@@ -135,6 +137,13 @@ class Writer:
             )  # also a defect is told to who asked
         self._committed({w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch})
         _deliver(batch, outcomes)
+        over = [w.verb.run_id for w, o in zip(batch, outcomes, strict=True) if w.verb.ends and o.error is None]
+        if over:
+            # After the answers: the outside count of heads says what is claimed of a chain, and no send waits for it.
+            try:
+                self._ended(over)
+            except CounterfoilError as problem:
+                log.error("the heads of ended runs could not be counted outside: %s", problem)
 
     def _apply(self, verbs: Sequence[RunVerb]) -> list[Outcome]:
         if self._broken is not None and any(verb.sends for verb in verbs):

@@ -42,7 +42,7 @@ class Journal:
     opened: dict[str, Opened] = field(default_factory=lambda: {})
     ended: dict[str, Outcome] = field(default_factory=lambda: {})
     closings: dict[str, Outcome] = field(default_factory=lambda: {})  # by operation id
-    verdicts: dict[tuple[str, int], Outcome] = field(default_factory=lambda: {})  # by operation id and proposal version
+    verdicts: dict[tuple[str, int], list[Outcome]] = field(default_factory=lambda: {})  # by operation id and version
     tries: dict[str, int] = field(default_factory=lambda: {})
     last_try_at: dict[str, int] = field(default_factory=lambda: {})
     asked: dict[str, int] = field(default_factory=lambda: {})
@@ -68,7 +68,7 @@ class Journal:
         ):
             if data["kind"] == "first":
                 self._end_version(data, Outcome(sequence, at, data, {"rejected": data["review_id"]}))
-        elif kind is EntryKind.PARKED:
+        elif kind in (EntryKind.PARKED, EntryKind.FINISHED):
             self._parked_void = data.get("void")
         elif kind is EntryKind.RESUMED and self._parked_void is not None:
             self.forget(self._parked_void)
@@ -76,14 +76,27 @@ class Journal:
 
     def forget(self, sequence: int) -> None:
         """A person asked for another try: the failure with this sequence is no longer an outcome."""
-        for outcomes in (self.ended, self.closings, self.verdicts):
+        for outcomes in (self.ended, self.closings):
             for key in [key for key, outcome in outcomes.items() if outcome.sequence == sequence]:
-                del outcomes[key]  # type: ignore[arg-type]
-                if isinstance(key, str):
-                    self.opened.pop(key, None)
-                    self.tries.pop(key, None)
+                del outcomes[key]
+                self.opened.pop(key, None)
+                self.tries.pop(key, None)
+        for key, told in self.verdicts.items():
+            self.verdicts[key] = [outcome for outcome in told if outcome.sequence != sequence]
         if sequence in self.order:
             self.order.remove(sequence)
+
+    def verdict(self, operation_id: str, version: int, position: str) -> Outcome | None:
+        """What the reviews of a version said to the call at a position: a rejection holds wherever it is performed again,
+
+        an expiry only for the call that waited.
+        """
+        opened = self.opened.get(position)
+        since = opened.sequence if opened is not None else -1
+        for outcome in self.verdicts.get((operation_id, version), ()):
+            if "rejected" in (outcome.failure or {}) or outcome.sequence > since:
+                return outcome
+        return None
 
     def _fold_call(
         self, sequence: int, kind: EntryKind, position: str, name: str, data: dict[str, Any], at: int
@@ -108,10 +121,8 @@ class Journal:
             self.order.append(outcome.sequence)
 
     def _end_version(self, data: dict[str, Any], outcome: Outcome) -> None:
-        key = (data["operation_id"], data["version"])
-        if key not in self.verdicts:
-            self.verdicts[key] = outcome
-            self.order.append(outcome.sequence)
+        self.verdicts.setdefault((data["operation_id"], data["version"]), []).append(outcome)
+        self.order.append(outcome.sequence)
 
     def mismatch(self, position: str, name: str, digest: str | None) -> tuple[str, str] | None:
         """None, or (what the record holds, what the code asks for) when a replayed call differs in name or input."""

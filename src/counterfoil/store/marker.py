@@ -6,7 +6,7 @@ where one line is appended when a run parks or ends.
 
 import fcntl
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +88,17 @@ class OutsideMarker:
 
     def append_head(self, head: Head) -> None:
         """Add a line, flushed. Raises StorageError."""
-        line = json.dumps({"run_id": head.run_id, "sequence": head.sequence, "head": head.head.hex()}) + "\n"
-        with self._lock, failures_of("the outside marker"):
-            append_line(self._heads, line.encode())
+        self.append_heads([head])
+
+    def append_heads(self, heads: Iterable[Head]) -> None:
+        """Add a line for each, flushed together. Raises StorageError."""
+        lines = "".join(
+            json.dumps({"run_id": head.run_id, "sequence": head.sequence, "head": head.head.hex()}) + "\n"
+            for head in heads
+        )
+        if lines:
+            with self._lock, failures_of("the outside marker"):
+                append_line(self._heads, lines.encode())
 
     def heads(self) -> list[Head]:
         """The newest line of each chain. A last line that a crash has cut off is left out."""
