@@ -8,8 +8,9 @@ from counterfoil.app.views.listing import listed
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.waits import StoreSignal
-from counterfoil.model.codec import compact, parsed
+from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.errors import Refused
 
 
 class Signals:
@@ -26,7 +27,10 @@ class Signals:
         opened = self._opened()
         with opened.read() as reader:
             run_id = known_id(reader, "run", run)
-        admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, compact(payload)))
+        text = compact(payload)
+        if len(text) > BODY_LIMIT:
+            raise Refused("too_large", what=f"The signal {name}", size=len(text), limit=BODY_LIMIT)
+        admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, text))
         return {"run_id": run_id, "signal_id": signal_id, "name": name, "admitted": admitted}
 
     def list(self, *, run: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:

@@ -127,6 +127,7 @@ async def _prepared(
         told = any(not _closes(verdict) for verdict in verdicts)  # the workflow answered it, and the run ended later
         if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings or told:
             return known.operation_id, opened.data["version"]
+    await execution.recorded(None)  # nothing is prepared under a timeout that is over
     of_proposal = proposal is not None and opened is None
     verb = Prepare(
         execution.run.run_id,

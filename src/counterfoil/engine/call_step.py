@@ -85,7 +85,11 @@ async def _one_try(
     kind, data, text = EntryKind.STEP, {"in": digest}, None
     try:
         data["out"] = await once()
-        text = written(data)
+        try:
+            text = written(data)
+        except (TypeError, ValueError, RecursionError) as problem:
+            where = f"the result of {spec.name}"
+            raise Refused("unserializable", where=where, problem=str(problem)) from problem
         if len(text) > BODY_LIMIT:
             raise Refused("too_large", what=f"The result of {spec.name}", size=len(text), limit=BODY_LIMIT)
     except StepFailed as failure:

@@ -114,7 +114,16 @@ class Execution:
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
         """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
-        return None if outcome is None else await self.given(outcome)
+        if outcome is not None:
+            return await self.given(outcome)
+        # Without an outcome its caller was told that time was over: at a replay it must not act after the fact.
+        fired = self._fired_before(None)
+        if fired is not None:
+            await self.turns.take(self.branch, fired[0].sequence, fired[0].at)
+            if self.closed:
+                raise Suspended
+            raise fired[1]
+        return None
 
     async def given(self, outcome: Outcome) -> Outcome:
         """Wait for an outcome's turn. Raises TimedOut of a scope that fired before it."""

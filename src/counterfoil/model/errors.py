@@ -67,6 +67,9 @@ class Unresolved(CounterfoilError):
         self.command = command
 
 
+LONGEST = 4000  # characters of a failure's message: it is stored with the run, the entry and the park
+
+
 class StepFailed(CounterfoilError):
     """Final: raised by a step to say that another try cannot help, and raised in a workflow to be answered there.
 
@@ -77,7 +80,7 @@ class StepFailed(CounterfoilError):
 
     def __init__(self, code: str, message: str, kind: str = "") -> None:
         # A message may quote a receiver or a document: half a character in it has no UTF-8, and could not be stored.
-        message = message.encode(errors="backslashreplace").decode()
+        message = message.encode(errors="backslashreplace").decode()[:LONGEST]
         Exception.__init__(self, message)
         self.code = code
         self.message = message

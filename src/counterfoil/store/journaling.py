@@ -12,13 +12,18 @@ Changes = dict[str, dict[str, dict[str, Any]]]
 """table -> key -> column -> new value"""
 
 _encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-_escaped = JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # for half a character, which JSON can hold and UTF-8 not
+_escaped = JSONEncoder(
+    separators=(",", ":"), allow_nan=False
+).encode  # for half a character, which JSON can hold and UTF-8 not
 
 
 class Written(str):
     """Data of an entry that is JSON text already: it is not written a second time."""
 
     __slots__ = ()
+
+
+ENTRY_LIMIT = 1024 * 1024  # bytes of one entry; bodies have smaller limits of their own
 
 
 def written(data: Any) -> Written:
@@ -49,13 +54,15 @@ class Draft:
         return Entry(self.run_id, self.sequence, self.kind, self.position, self.name, "", self.at, b"")
 
     def finished(self, head: bytes, changes: Changes) -> Entry:
-        """The entry as it is stored, chained to `head`. Raises Refused(unserializable) when `data` is no JSON."""
+        """The entry as it is stored, chained to `head`. Raises Refused: unserializable when `data` is no JSON, too_large."""
         try:
             data = self.data if isinstance(self.data, Written) else written(self.data)
             body = f'{{"data":{data},"rows":{written(changes)}}}' if changes else f'{{"data":{data}}}'
         except (TypeError, ValueError, RecursionError) as problem:
             where = f"{self.kind} {self.name or self.position or ''}".strip()
             raise Refused("unserializable", where=where, problem=str(problem)) from problem
+        if len(body) > ENTRY_LIMIT:  # what cannot be read back in reasonable time must not get in
+            raise Refused("too_large", what=f"The entry {self.kind}", size=len(body), limit=ENTRY_LIMIT)
         digest = chained(head, self.run_id, self.sequence, self.kind, self.position, self.name, body, self.at)
         return Entry(self.run_id, self.sequence, self.kind, self.position, self.name, body, self.at, digest)
 
