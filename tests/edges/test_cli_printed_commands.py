@@ -190,3 +190,16 @@ def test_a_budget_is_raised(cli: Cli) -> None:
     after = cli.show()
     assert after["state"] == "pending"
     assert after["budgets"][0]["limit"] > run["budgets"][0]["limit"]
+
+
+def test_a_signal_is_sent(cli: Cli) -> None:
+    cli.submit("waits")
+    cli.drive()
+    command = printed(cli.show())
+    assert command == "counterfoil signals send run-1 go"
+    assert cli.typed(command).status == 2, "nobody is there to be asked"
+    assert cli.typed(command, answers="s1\nno JSON\n").status == 2
+    assert cli.show()["state"] == "waiting"
+    assert cli.typed(command, answers='s1\n"it came"\n').status == 0
+    cli.drive()
+    assert (cli.show()["state"], cli.show()["result"]) == ("completed", "it came")

@@ -30,11 +30,15 @@ def read_bytes(path: str, *, what: str) -> bytes:
 
 
 def read_json(path: str, *, what: str) -> Any:
+    """A file's JSON document. Raises as `json_of` and `read_bytes`."""
+    return json_of(read_bytes(path, what=what))
+
+
+def json_of(content: bytes) -> Any:
     """A JSON document. What two readers would read differently is refused: a name twice, NaN, half a character.
 
-    Raises Refused(malformed_json), and as `read_bytes`.
+    Raises Refused(malformed_json).
     """
-    content = read_bytes(path, what=what)
     try:
         value = json.loads(content.decode(), object_pairs_hook=_object, parse_constant=_no_number)
         json.dumps(value, ensure_ascii=False).encode()

@@ -7,8 +7,9 @@ import typer
 from counterfoil.cli import pages
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
-from counterfoil.cli.documents import read_json
+from counterfoil.cli.documents import json_of, read_json
 from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.prompts import asked
 from counterfoil.cli.runs import Which
 from counterfoil.model.errors import Refused
 
@@ -20,13 +21,21 @@ def send(
     invocation: Invocation,
     run: Which,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The signal that the run waits for.")],
-    signal_id: Annotated[str, typer.Option("--signal-id", metavar="ID", help="The same id twice is one signal.")],
+    signal_id: Annotated[
+        str | None,
+        typer.Option("--signal-id", metavar="ID", help="The same id twice is one signal. Left out: asked for."),
+    ] = None,
     payload: Annotated[
-        str | None, typer.Option(metavar="FILE", help="JSON; - reads standard input. Left out: null.")
+        str | None, typer.Option(metavar="FILE", help="JSON; - reads standard input. Left out with an id: null.")
     ] = None,
 ) -> Any:
     """Send a signal. It is stored first and matched later."""
-    if not name.strip() or not signal_id.strip():
+    if not name.strip() or (signal_id is not None and not signal_id.strip()):
         raise Refused("usage", problem="a signal has a name and an id")
-    content = None if payload is None else read_json(payload, what="the payload")
-    return awaited(invocation.app().signals.send(run, name, content, signal_id=signal_id))
+    # As it is printed for a run that waits, a command names neither: only whoever knows what happened can say it.
+    id_ = asked(invocation, signal_id, "--signal-id", "Id of this signal (the same id twice is one signal)")
+    if payload is not None:
+        content = read_json(payload, what="the payload")
+    else:
+        content = None if signal_id else json_of(asked(invocation, None, "--payload", "Payload as JSON").encode())
+    return awaited(invocation.app().signals.send(run, name, content, signal_id=id_))
