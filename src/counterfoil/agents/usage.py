@@ -6,7 +6,9 @@ from typing import Any
 
 def usage_of(result: Any) -> tuple[dict[str, Any], int | None]:
     """({requests, input_tokens, output_tokens}, cost in micro-USD). The cost is None where no price is known."""
-    usage = getattr(result, "usage", None)  # a property since Pydantic AI 2; its value is still callable, with a warning
+    usage = getattr(
+        result, "usage", None
+    )  # a property since Pydantic AI 2; its value is still callable, with a warning
     names = ("requests", "input_tokens", "output_tokens")
     if isinstance(usage, MethodType):  # an agent of one's own, written to the older shape
         usage = usage()

@@ -100,7 +100,9 @@ def _answers(contract: Contract) -> list[str]:
         statuses = ", ".join(str(status) for status in sorted(contract.before_execution, key=str))
         told.append(f"Status {statuses} comes before anything is executed: it may be tried again.")
     count = len(contract.classifier)
-    told.append(f"{count} {'rule says' if count == 1 else 'rules say'} what an answer means; any other answer is a doubt.")
+    told.append(
+        f"{count} {'rule says' if count == 1 else 'rules say'} what an answer means; any other answer is a doubt."
+    )
     if any(rule.meaning is Meaning.REFUSED for rule in contract.classifier):
         told.append("A refusal closes its own try; the action has failed only when every try is closed.")
     return told
@@ -153,7 +155,9 @@ def _doubt(contract: Contract) -> list[str]:
         steps.append("wait for its message")
     steps.append("ask a person")
     told = [f"In doubt: {', then '.join(steps)}."]
-    told.append(f"What that person does: {contract.procedure}" if contract.procedure else "No procedure is written down.")
+    told.append(
+        f"What that person does: {contract.procedure}" if contract.procedure else "No procedure is written down."
+    )
     if contract.compensation is not None:
         told.append(f"Undone, by a person only: {contract.compensation}")
     else:
