@@ -223,6 +223,7 @@ def test_writes_are_suspended_and_resumed(cli: Cli, shop: SandboxProcess) -> Non
     suspend = ("writes", "suspend", "--by", "ana", "--reason", "a test")
     assert cli.refused(*suspend) == (2, "usage")
     assert cli.refused(*suspend, "--all", "--receiver", "shop") == (2, "usage")
+    assert cli.refused(*suspend, "--receiver", "shp") == (4, "not_found"), "it would stop nothing"
     data = cli.json(*suspend, "--receiver", "shop").data
     assert missing(DECLARED["writes suspend"].data, data) == []
     cli.submit("letter")

@@ -10,6 +10,7 @@ from counterfoil.engine.administration import ResumeWrites, SuspendWrites
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import SuspensionRecord
+from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import ParkReason
 
 
@@ -37,9 +38,14 @@ class Writes:
     async def suspend(
         self, *, by: str, reason: str, receiver: str | None = None, operation: str | None = None, all_: bool = False
     ) -> dict[str, Any]:
-        """Nothing is sent there any more; asking goes on. Gives the suspension. Raises Refused(usage, unknown_person)."""
+        """Nothing is sent there any more; asking goes on. Gives the suspension.
+
+        Raises Refused(usage, unknown_person, not_found): a receiver that nothing here names would stop nothing.
+        """
         scope = self._scope(receiver, operation, all_)
         opened = self._opened()
+        if receiver is not None and not _names(opened, receiver):
+            raise Refused("not_found", what="receiver", id=receiver)
         stored: SuspensionRecord = await opened.write(SuspendWrites(opened.installation_id, scope, by, _said(reason)))
         return suspension_view(stored)
 
@@ -73,6 +79,14 @@ class Writes:
             return "all"
         with self._opened().read() as reader:
             return f"operation:{known_id(reader, 'operation', operation)}"
+
+
+def _names(opened: Opened, receiver: str) -> bool:
+    """Whether the code at hand or a stored operation names the receiver. Without code nothing can be said: it may."""
+    if not opened.registry.receivers or receiver in opened.registry.receivers:
+        return True
+    with opened.read() as reader:
+        return any(operation.receiver == receiver for operation in reader.rows(OperationRecord))
 
 
 def parked_for(reader: Any, reason: ParkReason) -> tuple[str, ...]:
