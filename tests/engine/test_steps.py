@@ -260,3 +260,27 @@ def test_deadlines_are_entries_that_move_the_run(house: House) -> None:
         house.clean()
 
     asyncio.run(story())
+
+
+def test_a_worker_with_the_code_takes_up_what_was_parked_for_want_of_it(house: House) -> None:
+    async def story() -> None:
+        house.found()
+
+        @house.app.workflow(version=1, budget=BUDGET)
+        async def wanted(run: Run, order: Order) -> int:
+            return 7
+
+        submitted = await house.app.submit(wanted, Order(number="1"), request_id="r")
+        house.app.close()
+        house.app = house.new_app()
+        async with house.working():
+            house.clock.advance(16 * 60)
+            assert (await house.state(submitted.run_id, "parked")).reason == "no_worker"
+        house.app.close()
+        house.app = house.new_app()
+        house.app.registry.add_workflow(wanted)
+        async with house.working():
+            assert (await house.state(submitted.run_id, "completed")).result == "7"
+        house.clean()
+
+    asyncio.run(story())

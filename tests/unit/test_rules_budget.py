@@ -83,6 +83,8 @@ def test_no_retry_after() -> None:
 
 
 ANA = PersonRecord("ana", '["manager", "lead"]', "", None, 0, None)
+OSCAR = PersonRecord("oscar", '["ops"]', "", None, 0, None)
+PEOPLE = [ANA, OSCAR, PersonRecord("gone", '["ops"]', "", None, 0, 3)]
 DECIDES = [
     (ANA, "manager", True),
     (ANA, "lead", True),
@@ -90,30 +92,37 @@ DECIDES = [
     (ANA, "ops", False),
     (ANA, "", False),
     (replace(ANA, revoked_at=5), "manager", False),
-    (replace(ANA, stand_in_for="ops"), "ops", True),
-    (replace(ANA, stand_in_for="ops"), "other", False),
-    (replace(ANA, stand_in_for="ops", revoked_at=5), "ops", False),
+    (replace(ANA, stand_in_for="oscar"), "ops", True),  # a role of the person stood in for
+    (replace(ANA, stand_in_for="oscar"), "oscar", True),
+    (replace(ANA, stand_in_for="oscar"), "other", False),
+    (replace(ANA, stand_in_for="oscar", revoked_at=5), "ops", False),
+    (replace(ANA, stand_in_for="gone"), "ops", False),  # a revoked person gives nobody a right
+    (replace(ANA, stand_in_for="nobody"), "ops", False),
     (replace(ANA, roles="[]"), "manager", False),
 ]
 
 
 @pytest.mark.parametrize(("person", "role", "may"), DECIDES)
 def test_who_may_decide(person: PersonRecord, role: str, may: bool) -> None:
-    assert may_decide(person, role) is may
+    assert may_decide(person, role, PEOPLE) is may
 
 
 def test_a_name_is_a_role_that_only_its_bearer_holds() -> None:
     assert roles_of(ANA) == {"ana", "manager", "lead"}
 
 
+STAND_IN = PersonRecord("bea", "[]", "", "ana", 0, None)
 ALONE = [
-    ("ana", {"ana"}, False, True),
-    ("ana", {"ana"}, True, False),
-    ("ana", {"oscar"}, False, False),
-    ("ana", set[str](), False, False),
+    (ANA, {"ana"}, False, True),
+    (ANA, {"ana"}, True, False),
+    (ANA, {"oscar"}, False, False),
+    (ANA, set[str](), False, False),
+    (STAND_IN, {"ana"}, False, True),  # she acts for ana
+    (ANA, {"bea"}, False, True),  # ana's stand-in acted for her
+    (OSCAR, {"bea"}, False, False),
 ]
 
 
 @pytest.mark.parametrize(("person", "acted", "single", "alone"), ALONE)
-def test_who_acts_alone(person: str, acted: set[str], single: bool, alone: bool) -> None:
-    assert acts_alone(person, frozenset(acted), single_person=single) is alone
+def test_who_acts_alone(person: PersonRecord, acted: set[str], single: bool, alone: bool) -> None:
+    assert acts_alone(person, frozenset(acted), [ANA, OSCAR, STAND_IN], single_person=single) is alone

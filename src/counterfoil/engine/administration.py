@@ -189,7 +189,7 @@ class CloseIncident(RunVerb):
         return (
             Read.key(RunRecord, self.run_id), Read.key(IncidentRecord, self.incident_id),
             Read.key(OperationRecord, self.operation_id), Read.by(ReviewRecord, "operation_id", self.operation_id),
-            Read.key(PersonRecord, self.by),
+            Read.key(PersonRecord, self.by), Read.all(PersonRecord),
         )  # fmt: skip
 
     def decide(self, tx: Transaction) -> IncidentRecord:
@@ -212,11 +212,12 @@ class CloseIncident(RunVerb):
     def _check_person(self, tx: Transaction) -> None:
         person = acting(tx, self.by)
         run, operation = tx.must(RunRecord, self.run_id), tx.must(OperationRecord, self.operation_id)
-        if not any(may_decide(person, role) for role in (operation.owner, run.owner, run.owner_then) if role):
+        people = tx.all(PersonRecord)
+        if not any(may_decide(person, role, people) for role in (operation.owner, run.owner, run.owner_then) if role):
             raise Refused("role_missing", name=self.by, role=operation.owner)
         reviews = tx.find(ReviewRecord, "operation_id", self.operation_id)
         acted = frozenset(review.reviewer for review in reviews if review.reviewer and review.used_by)
-        if acts_alone(self.by, acted, single_person=bool(tx.installation.single_person)):
+        if acts_alone(person, acted, people, single_person=bool(tx.installation.single_person)):
             raise Refused("own_action", name=self.by)
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
-from counterfoil.engine.waking import waited
+from counterfoil.engine.waking import waited, wake
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
@@ -72,6 +72,22 @@ class Claim(RunVerb):
         if run.state in (RunState.PENDING, RunState.WAITING):
             return run.due_at is not None and run.due_at <= now
         return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCame(RunVerb):
+    """A worker with the code that a parked run lacked has come: the run is taken up again. Gives True when it was waiting for that."""
+
+    boundary: ClassVar[str] = "run.resumed"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id)
+        if run.state is not RunState.PARKED or run.reason not in (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED):
+            return False
+        reason = run.reason
+        wake(tx, self.run_id)
+        tx.append(self.run_id, EntryKind.RESUMED, data={"by": None, "retry": False, "raises": {}, "from": reason})
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,14 +94,16 @@ class Resolve(RunVerb):
         if person is None:
             raise Refused("unknown_person", name=self.resolution.by)
         roles = [role for role in (operation.owner, run.owner, run.owner_then) if role]
-        if not any(may_decide(person, role) for role in roles):
+        if not any(may_decide(person, role, tx.all(PersonRecord)) for role in roles):
             raise Refused("role_missing", name=person.name, role=operation.owner)
         acted = {
             r.reviewer
             for r in tx.find(ReviewRecord, "operation_id", operation.operation_id)
             if r.reviewer and r.used_by
         }
-        if acts_alone(person.name, frozenset(acted), single_person=bool(tx.installation.single_person)):
+        if acts_alone(
+            person, frozenset(acted), tx.all(PersonRecord), single_person=bool(tx.installation.single_person)
+        ):
             raise Refused("own_action", name=person.name)
 
     def _check_doubt(self, tx: Transaction, operation: OperationRecord) -> None:

@@ -58,7 +58,7 @@ class Answer(RunVerb):
         person = next((p for p in tx.all(PersonRecord) if p.name == self.person), None)
         if person is None:
             raise Refused("unknown_person", name=self.person)
-        if not may_decide(person, review.role):
+        if not may_decide(person, review.role, tx.all(PersonRecord)):
             raise Refused("role_missing", name=self.person, role=review.role)
         matched, refused = self._matched(review, tx.now)
         answers = tx.find(AnswerRecord, "review_id", self.review_id)
@@ -160,7 +160,7 @@ class WithdrawApproval(RunVerb):
         person = next((p for p in tx.all(PersonRecord) if p.name == self.person), None)
         if person is None:
             raise Refused("unknown_person", name=self.person)
-        if not may_decide(person, review.role):
+        if not may_decide(person, review.role, tx.all(PersonRecord)):
             raise Refused("role_missing", name=self.person, role=review.role)
         withdrawn = replace(
             review,

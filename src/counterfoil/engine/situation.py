@@ -119,7 +119,7 @@ def _authority_now(tx: Transaction, review: ReviewRecord | None) -> bool | None:
     if review is None or review.reviewer is None:
         return None
     person = next((p for p in tx.all(PersonRecord) if p.name == review.reviewer), None)
-    return person is not None and may_decide(person, review.role)
+    return person is not None and may_decide(person, review.role, tx.all(PersonRecord))
 
 
 def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationRecord) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
 from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
-from counterfoil.engine.leases import Claim, HolderGone
+from counterfoil.engine.leases import Claim, CodeCame, HolderGone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
@@ -52,6 +52,7 @@ class Worker:
         verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions)
         with ProcessLock(self.opened.locks, self.worker_id):
             await self.opened.write(verb)
+            await self._take_up_parked()
             self.opened.listeners.add(self._committed)
             try:
                 await self._work(until_idle)
@@ -60,6 +61,20 @@ class Worker:
                 await self._drain()
                 with suppress(CounterfoilError):
                     await self.opened.write(WorkerStopped(self.worker_id))
+
+    async def _take_up_parked(self) -> None:
+        """Runs that were parked since nobody had their code are what this worker may have come for."""
+        for reason in (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED):
+            before: int | None = None
+            while True:
+                with self.opened.read() as reader:
+                    page = reader.lists.runs(state=RunState.PARKED.value, reason=reason.value, before=before, limit=200)
+                for run in page.items:
+                    if (run.workflow, run.workflow_version) in self.opened.registry.workflows:
+                        await self.opened.write(CodeCame(run.run_id))
+                before = page.next_cursor
+                if before is None:
+                    break
 
     def stop(self) -> None:
         """Claim nothing more, finish or hand over, and end. May be called from a signal handler."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from counterfoil.model.people import Owner
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """`attempts`: failed tries in the whole run. `elapsed` does not count waiting for people. `spend_usd`: model cost."""
 

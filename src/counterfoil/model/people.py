@@ -1,6 +1,6 @@
 """People who may decide, and owners who move a waiting thing forward."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 
 
@@ -9,13 +9,14 @@ class Owner:
     """A person or a role; `within` is the time to act, `then` who is next after that."""
 
     name: str
-    within: timedelta = timedelta(hours=24)
+    _: KW_ONLY
+    within: timedelta
     then: str | None = None
 
 
 def owner_of(who: Owner | str) -> Owner:
     """A bare name means: within 24 hours."""
-    return who if isinstance(who, Owner) else Owner(who)
+    return who if isinstance(who, Owner) else Owner(who, within=timedelta(hours=24))
 
 
 @dataclass(frozen=True, slots=True)

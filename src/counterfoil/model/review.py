@@ -24,7 +24,7 @@ REVIEW_SENTENCES: dict[ReviewState, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBy:
     """Who must approve: a role, how long an answer and its approval are good for, and who owns the waiting."""
 

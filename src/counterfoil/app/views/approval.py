@@ -106,6 +106,6 @@ def _authority(shown: Shown, approval: ReviewRecord) -> list[tuple[str, Any, Any
         return [("reviewer", approval.reviewer, None)]
     if person.revoked_at is not None:
         return [("reviewer", approval.reviewer, f"revoked at {rfc3339(person.revoked_at)}")]
-    if not may_decide(person, approval.role):
+    if not may_decide(person, approval.role, shown.people):
         return [("reviewer", f"{person.name} as {approval.role}", f"{person.name} without that role")]
     return []

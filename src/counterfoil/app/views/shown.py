@@ -8,7 +8,7 @@ from pathlib import Path
 from counterfoil.engine.opened import Opened
 from counterfoil.model.installation import SuspensionRecord
 from counterfoil.model.people import PersonRecord
-from counterfoil.rules.authority import may_decide
+from counterfoil.rules.authority import acts_alone, may_decide
 from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.port import Reader
 
@@ -51,8 +51,8 @@ class Shown:
         """`--by PERSON` for somebody who may decide, or nothing: then the person says who it is."""
         wanted = [role for role in roles if role]
         for person in self.people:
-            alone = person.name in acted and not self.single_person
-            if not alone and any(may_decide(person, role) for role in wanted):
+            alone = acts_alone(person, acted, self.people, single_person=self.single_person)
+            if not alone and any(may_decide(person, role, self.people) for role in wanted):
                 return ("--by", person.name)
         return ()
 
