@@ -1,14 +1,21 @@
 """Every command that is printed works as it is printed, and changes the state it names. What it leaves out is asked for."""
 
+import asyncio
+import json
+import os
 from collections.abc import Generator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
 
+from counterfoil.app import App
 from counterfoil.cli.command import DECLARED
+from counterfoil.engine.finish import Park
+from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.edges.cli_bench import Cli, installed, order
 from tests.edges.cli_shapes import missing
@@ -177,6 +184,70 @@ def test_code_that_is_gone_is_cancelled(cli: Cli) -> None:
     assert cli.typed(printed(run)).status == 0
     cli.drive()
     assert cli.show()["state"] == "cancelled"
+
+
+PARKED = (
+    "review_expired",
+    "expired",
+    "no_progress",
+    "poisoned",
+    "budget_elapsed",
+    "budget_spend",
+    "no_worker",
+    "clock_jump",
+)
+
+
+@pytest.mark.parametrize("reason", PARKED)
+def test_a_parked_run_is_moved(cli: Cli, reason: str) -> None:
+    cli.submit("waits")
+    cli.drive()
+    asyncio.run(park(cli, ParkReason(reason)))
+    run = cli.show()
+    assert (run["state"], run["reason"]) == ("parked", reason)
+    command = printed(run)
+    if command == "counterfoil worker":
+        cli.drive()  # as printed it would serve until it is told to end
+        assert cli.show()["state"] == "waiting"
+    elif command == "counterfoil doctor":
+        assert cli.typed(command).status == 0, "it is asked what is wrong; the clocks move the run"
+    else:
+        assert cli.typed(command).status == 0
+        assert cli.show()["state"] == "pending"
+        cli.drive()
+        assert cli.show()["state"] == "waiting"
+
+
+async def park(cli: Cli, reason: ParkReason) -> None:
+    """As a worker parks it."""
+    app = App("parking", db=str(cli.folder / "counterfoil.db"))
+    with mock.patch.dict(os.environ, cli.environ):
+        opened = app.open()
+        with opened.read() as reader:
+            (run,) = reader.rows(RunRecord)
+        owner = {"name": "desk", "within_us": 3_600_000_000, "then": None}
+        assert await opened.write(Park(run.run_id, None, run.sequence, reason, "", owner, None, None, None))
+        app.close()
+
+
+def test_another_intention_under_one_business_key_is_refused_or_allowed(cli: Cli, shop: SandboxProcess) -> None:
+    cli.submit("letter")
+    cli.drive()
+    (cli.folder / "proof.txt").write_text("asked the customer")
+    for number, as_, left in ((2, "failed", "step_failed"), (3, "send-again", None)):
+        other = json.dumps({"number": "1", "item": f"item {number}"}).encode()
+        cli.json("submit", "letter", "--input", "-", "--request-id", f"other-{number}", stdin=other)
+        cli.drive()
+        run = cli.show(f"run-{number}")
+        assert run["reason"] == "business_key_conflict"
+        command = printed(run)
+        assert "--as failed" in command
+        answers = "asked the customer\nproof.txt\n"
+        assert cli.typed(command.replace("--as failed", f"--as {as_}"), answers=answers).status == 0
+        cli.drive()
+        assert cli.show(f"run-{number}")["reason"] == left
+    assert cli.show("run-3")["state"] == "completed"
+    assert len(shop.records()) == 2
 
 
 def test_a_budget_is_raised(cli: Cli) -> None:
