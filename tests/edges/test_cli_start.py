@@ -81,7 +81,18 @@ def test_init_that_fails_can_be_typed_again(tmp_path: Path) -> None:
 
 def test_init_of_one_person(tmp_path: Path) -> None:
     cli = installed(tmp_path, "--single-person")
-    assert cli.json("people", "list").status == 0
+    (cli.folder / "proof.txt").write_text("seen at the desk")
+    with SandboxProcess("none", fault="drop-reply") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("letter")
+        version = cli.drive_to_a_stop("letter")["records"]["operations"][0]["version"]
+    resolve = ("operations", "resolve", "op-1", "--as", "succeeded", "--expect-version", str(version), "--by", "ana")
+    said = ("--reference", "letter-1", "--reason", "seen at the desk", "--evidence", "proof.txt")
+    (warning,) = cli.json(*resolve, *said).document["warnings"]
+    assert warning["code"] == "single_person"
+    assert (
+        cli.show()["established"][-2]["what"] == "ana resolved op-1 as succeeded, in an installation of a single person"
+    )
 
 
 def test_submit_finds_the_same_run_for_ever(cli: Cli) -> None:

@@ -9,7 +9,7 @@ from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
-from counterfoil.cli.prompts import asked, secret_of
+from counterfoil.cli.prompts import asked, secret_of, with_one_person
 
 incidents = group("incidents", "Where a receiver contradicts the ledger.")
 
@@ -41,4 +41,6 @@ def close(
     why = asked(invocation, reason, "--reason", "What was found, and put in order")
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return awaited(app.incidents.close(incident, by=person, secret=secret, reason=why))
+    return with_one_person(
+        invocation, app, awaited(app.incidents.close(incident, by=person, secret=secret, reason=why))
+    )

@@ -9,7 +9,7 @@ from counterfoil.cli import pages
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import LARGEST, Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
-from counterfoil.cli.prompts import asked, asked_evidence, secret_of
+from counterfoil.cli.prompts import asked, asked_evidence, secret_of, with_one_person
 
 operations = group("operations", "What was written to receivers, and what is in doubt.")
 
@@ -77,9 +77,10 @@ def resolve(  # noqa: PLR0913 - each is an option of the command
     why = asked(invocation, reason, "--reason", "Why are you sure")
     content, name = asked_evidence(invocation, evidence)
     person = asked(invocation, by, "--by", "Who are you")
-    return awaited(
+    resolved = awaited(
         app.operations.resolve(
             operation, as_=as_, by=person, secret=secret_of(invocation, person, secret_file), reason=why, evidence=content,
             evidence_name=name, expect_version=expect_version, reference=reference, new_key=new_key,
         )
     )  # fmt: skip
+    return with_one_person(invocation, app, resolved)

@@ -2,11 +2,15 @@
 
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from counterfoil.cli.invocation import Invocation
 from counterfoil.model.errors import Refused
+
+if TYPE_CHECKING:
+    from counterfoil.app import App
 
 SECRETS = ".counterfoil"
 _LONGEST_SECRET = 4096
@@ -53,6 +57,13 @@ def new_secret(invocation: Invocation, name: str, file: Path | None) -> str:
         raise Refused("secret_missing")
     answer: str = typer.prompt(f"New secret of {name}", hide_input=True, confirmation_prompt=True, err=True)
     return _clean(answer, "the secret")
+
+
+def with_one_person(invocation: Invocation, app: "App", answer: Any) -> Any:
+    """The answer; where one person may decide alone, each resolution says so."""
+    if app.open().installation().single_person:
+        invocation.warn("single_person", "This installation is declared single_person: nobody else has looked at this.")
+    return answer
 
 
 def _given(file: Path | None) -> str | None:

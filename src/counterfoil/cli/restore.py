@@ -9,7 +9,7 @@ from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
-from counterfoil.cli.prompts import asked, secret_of
+from counterfoil.cli.prompts import asked, secret_of, with_one_person
 from counterfoil.cli.writes import Reason
 
 restore = group(
@@ -37,4 +37,4 @@ def finish(
     why = asked(invocation, reason, "--reason", "How do you know")
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
-    return awaited(app.restore.finish(as_=as_, by=person, secret=secret, reason=why))
+    return with_one_person(invocation, app, awaited(app.restore.finish(as_=as_, by=person, secret=secret, reason=why)))

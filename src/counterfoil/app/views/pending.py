@@ -102,7 +102,8 @@ def _about_operation(entry: Entry, operations: dict[str, OperationRecord]) -> tu
     if entry.kind is EntryKind.CLOSED:
         return f"{number} ({entry.name}) {data['status']}", None if operation is None else operation.receipt_id
     if entry.kind is EntryKind.RESOLVED:
-        return f"{data['by']} resolved {number} as {data['as']}", data["evidence_digest"]
+        alone = ", in an installation of a single person" if data["single_person"] else ""
+        return f"{data['by']} resolved {number} as {data['as']}{alone}", data["evidence_digest"]
     if data["matched"] != "now":
         return None
     decided = {"approve": "approved", "reject": "rejected"}[data["decision"]]
