@@ -9,6 +9,7 @@ from counterfoil.engine.waking import waited, wake
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
 ALONE = 2  # runs.executing: 0 no, 1 beside others, 2 alone
@@ -41,7 +42,7 @@ class Claim(RunVerb):
                 data={"owner": owner["name"], "crashes": run.crashes + 1},
             )
             return None
-        claimed = replace(
+        claimed = changed(
             waited(run, tx.now),
             state=RunState.RUNNING,
             reason=None,
@@ -157,4 +158,4 @@ def touched(run: RunRecord, now: int, deadlines: Deadlines) -> RunRecord:
     elif (run.lease_until or 0) - now > deadlines.lease - deadlines.lease // 3:
         return run
     until = now + deadlines.lease
-    return replace(run, lease_until=until, due_at=until, deadline_at=deadline)
+    return changed(run, lease_until=until, due_at=until, deadline_at=deadline)

@@ -1,13 +1,14 @@
 """The rows of one batch: as they were read, then as the verbs so far have left them."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import GENESIS, Entry
 from counterfoil.model.run import RunRecord
+from counterfoil.store.records import changed
 from counterfoil.store.tables import BY_RECORD, Key
 
 Chain = tuple[int, bytes]
@@ -70,7 +71,7 @@ class Batch:
         if table is RunRecord and row is not None and row.run_id in self.moved:
             sequence, head = self.moved[row.run_id]
             if row.sequence != sequence:
-                row = replace(row, sequence=sequence, head=head, updated_at=self.now)
+                row = changed(row, sequence=sequence, head=head, updated_at=self.now)
         return row
 
     def chain(self, run_id: str) -> Chain:
@@ -100,7 +101,7 @@ class Batch:
             # Where the chain stands is not the verb's to say.
             sequence, head = self.chain(row.run_id)
             if row.sequence != sequence or row.head != head:
-                row = replace(row, sequence=sequence, head=head)
+                row = changed(row, sequence=sequence, head=head)
         if row == before:
             return False
         self.before.setdefault((table, key), before)

@@ -5,7 +5,8 @@ from json import JSONEncoder
 from typing import Any
 
 from counterfoil.model.errors import Refused
-from counterfoil.model.journal import Entry, EntryKind, chained
+from counterfoil.model.journal import Entry, chained
+from counterfoil.store.records import finish
 from counterfoil.store.tables import Table, joined, plain
 
 Changes = dict[str, dict[str, dict[str, Any]]]
@@ -39,32 +40,25 @@ def written(data: Any) -> Written:
 
 @dataclass(slots=True)
 class Draft:
-    """An entry whose body is not finished: the verb that appended it may still put rows."""
+    """An entry whose body and digest are empty, since they are not known yet: its verb may still put rows."""
 
-    run_id: str
-    sequence: int
-    kind: EntryKind
-    position: str | None
-    name: str | None
+    entry: Entry
     data: Any
-    at: int
-
-    def shown(self) -> Entry:
-        """The entry as `append` gives it back: body and digest are empty, since they are not known yet."""
-        return Entry(self.run_id, self.sequence, self.kind, self.position, self.name, "", self.at, b"")
 
     def finished(self, head: bytes, changes: Changes) -> Entry:
-        """The entry as it is stored, chained to `head`. Raises Refused: unserializable when `data` is no JSON, too_large."""
+        """The very entry, as stored: chained to `head`. Raises Refused: unserializable when `data` is no JSON, too_large."""
+        entry = self.entry
         try:
             data = self.data if isinstance(self.data, Written) else written(self.data)
             body = f'{{"data":{data},"rows":{written(changes)}}}' if changes else f'{{"data":{data}}}'
         except (TypeError, ValueError, RecursionError) as problem:
-            where = f"{self.kind} {self.name or self.position or ''}".strip()
+            where = f"{entry.kind} {entry.name or entry.position or ''}".strip()
             raise Refused("unserializable", where=where, problem=str(problem)) from problem
         if len(body) > ENTRY_LIMIT:  # what cannot be read back in reasonable time must not get in
-            raise Refused("too_large", what=f"The entry {self.kind}", size=len(body), limit=ENTRY_LIMIT)
-        digest = chained(head, self.run_id, self.sequence, self.kind, self.position, self.name, body, self.at)
-        return Entry(self.run_id, self.sequence, self.kind, self.position, self.name, body, self.at, digest)
+            raise Refused("too_large", what=f"The entry {entry.kind}", size=len(body), limit=ENTRY_LIMIT)
+        digest = chained(head, entry.run_id, entry.sequence, entry.kind, entry.position, entry.name, body, entry.at)
+        finish(entry, body, digest)
+        return entry
 
 
 def changed_columns(table: Table, before: Any | None, after: Any) -> dict[str, Any]:

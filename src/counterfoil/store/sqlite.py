@@ -9,7 +9,7 @@ from typing import Protocol
 import apsw
 
 from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.model.journal import GENESIS, Entry
+from counterfoil.model.journal import GENESIS
 from counterfoil.store.batch import Batch
 from counterfoil.store.driver import one, pragma, run
 from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
@@ -240,8 +240,6 @@ def _decide(verbs: Sequence[Verb], reads: Sequence[Sequence[Read]], batch: Batch
             value = verb.decide(tx)
             if tx.finish():
                 wrote.append(verb)
-            if isinstance(value, Entry):
-                value = tx.entry(value.run_id, value.sequence)  # finished by now
         except CounterfoilError as refusal:
             outcomes.append(Outcome(error=refusal))
         else:

@@ -10,6 +10,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.store.batch import Batch
 from counterfoil.store.journaling import Changes, Draft, add_change
 from counterfoil.store.port import Part, Read
+from counterfoil.store.records import begun
 from counterfoil.store.tables import BY_RECORD, Key
 
 T = TypeVar("T")
@@ -58,7 +59,6 @@ class Transaction:
         self._drafts: list[Draft] = []
         self._sequences: dict[str, int] = {}
         self._counters: dict[str, int] = {}
-        self._entries: list[Entry] = []
 
     # ------------------------------------------------------------------ looking
 
@@ -139,13 +139,13 @@ class Transaction:
     ) -> Entry:
         """The next entry of a run's chain, or of the installation's. `data` is JSON, or `Written` as its text.
 
-        What is given back has no body and digest yet; if `decide` returns it, the outcome's value is the finished one.
+        What is given back has no body and digest yet; it gets them once the verb has decided.
         """
         sequence = self._next_sequence(run_id)
-        draft = Draft(run_id, sequence, kind, position, name, data, self.now)
-        self._drafts.append(draft)
+        entry = begun(run_id, sequence, kind, position, name, self.now)
+        self._drafts.append(Draft(entry, data))
         self._sequences[run_id] = sequence
-        return draft.shown()
+        return entry
 
     def number(self, what: str) -> int:
         """The next number of a counter (run, operation, review, incident), from 1."""
@@ -176,13 +176,14 @@ class Transaction:
         for (record, key), row in self._put.items():
             add_change(changes, BY_RECORD[record], batch.rows.get(record, {}).get(key), row)
         assert self._drafts or not changes, f"evidence changed without an entry: {changes}"
-        entries = self._entries
+        entries: list[Entry] = []
         heads: dict[str, bytes] = {}
         last = len(self._drafts) - 1
         for place, draft in enumerate(self._drafts):
-            head = heads.get(draft.run_id) or batch.chain(draft.run_id)[1]
+            run_id = draft.entry.run_id
+            head = heads.get(run_id) or batch.chain(run_id)[1]
             entry = draft.finished(head, changes if place == last else {})
-            heads[draft.run_id] = entry.digest
+            heads[run_id] = entry.digest
             entries.append(entry)
         kept = [batch.keep(record, key, row) for (record, key), row in self._put.items()]
         batch.extend(entries)
@@ -194,10 +195,5 @@ class Transaction:
     def _finish_step(self) -> bool:
         """One entry and nothing else, as most verbs leave."""
         (draft,) = self._drafts
-        self._entries.append(draft.finished(self._batch.chain(draft.run_id)[1], {}))
-        self._batch.extend(self._entries)
+        self._batch.extend([draft.finished(self._batch.chain(draft.entry.run_id)[1], {})])
         return True
-
-    def entry(self, run_id: str, sequence: int) -> Entry:
-        """An entry of this verb, finished."""
-        return next(entry for entry in self._entries if (entry.run_id, entry.sequence) == (run_id, sequence))
