@@ -86,7 +86,7 @@ class SetClock:
     def boot_us(self) -> int:
         return self.now
 
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
         raise AssertionError("no test here waits")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, When
+from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Seen, When
 from counterfoil.model.exchange import Exchange
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
@@ -22,7 +22,7 @@ APPLIED = When(status="2xx").means("applied")
 REFUSED = When(status={400, 402, 404}).means("refused")
 
 
-def find(ask: object, payload: object) -> object:
+def find(ask: object, payload: object) -> Seen[Any]:
     raise AssertionError("a rule never calls a lookup")
 
 

@@ -1,7 +1,6 @@
 """Branches of a run: each has a position space of its own and one pending call at most."""
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -51,9 +50,11 @@ class Branch:
 current_branch: ContextVar[Branch] = ContextVar("current_branch")
 
 
-@contextmanager
-def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None, *, closed: bool) -> Generator[str]:
-    """Open the next position of a branch. Raises Suspended when the execution is closed, Diverged when the record differs."""
+def next_call(branch: Branch, journal: Journal, name: str, digest: str | None, *, closed: bool) -> str:
+    """Open the next position of a branch: it is `pending` until its caller ends it.
+
+    Raises Suspended when the execution is closed, Diverged when the record differs.
+    """
     if closed:
         raise Suspended
     if branch.pending is not None:
@@ -65,10 +66,7 @@ def pending_call(branch: Branch, journal: Journal, name: str, digest: str | None
     if mismatch is not None:
         raise Diverged(position, *mismatch)
     branch.pending = position
-    try:
-        yield position
-    finally:
-        branch.pending = None
+    return position
 
 
 def waits_of(branches: Iterable[Branch]) -> list[Wait]:

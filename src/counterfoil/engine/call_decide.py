@@ -52,6 +52,7 @@ async def _decided(
     spec = Step(name)
     while True:
         await room_for_a_try(execution, position, spec)
+        seen = execution.journal.seen
         refused = await execution.owned(_ask(execution, agent, position, name, digest, facts, adapter))
         if position in execution.journal.ended:
             execution.demands.note(position, None)
@@ -59,13 +60,15 @@ async def _decided(
         now = execution.opened.clock.now_us()
         if refused == "in_doubt":
             await execution.wait(
-                Wait("decision", position, now, None, None, "waits until a doubt of this run is closed")
+                Wait("decision", position, now, None, None, "waits until a doubt of this run is closed"), seen=seen
             )
         elif refused is not None:
             execution.demands.note(
                 position, Demand(ParkReason(refused), f"{name} was not asked.", parsed(execution.run.budget)["owner"])
             )
-            await execution.wait(Wait("decision", position, now, None, None, f"waits for budget to ask {name}"))
+            await execution.wait(
+                Wait("decision", position, now, None, None, f"waits for budget to ask {name}"), seen=seen
+            )
 
 
 async def _ask(

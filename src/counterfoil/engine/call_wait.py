@@ -72,13 +72,16 @@ async def wait_for(execution: Execution, signal: str, type_: Any, within: timede
             opened = await _opened(execution, position, name, {"in": str(length), "within_us": length})
             until = opened.data["until"]
             while position not in execution.journal.ended:
+                seen = execution.journal.seen
                 await _receive(execution, position, signal, name)
                 if position in execution.journal.ended:
                     break
                 if execution.opened.clock.now_us() >= until:
                     await _fire(execution, position, name, until)
                     continue
-                await execution.wait(Wait("signal", signal, opened.at, until, until, f"waits for the signal {signal}"))
+                await execution.wait(
+                    Wait("signal", signal, opened.at, until, until, f"waits for the signal {signal}"), seen=seen
+                )
             outcome = await execution.given(execution.journal.ended[position])
         if "out" not in outcome.value:
             raise execution.failures.told(TimedOut(f"The signal {signal}"), outcome.sequence)
@@ -188,10 +191,11 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
             opened = await _opened(execution, position, name, data, StartChild)
             await execution.owned(execution.write(verb))
             while position not in execution.journal.ended:
+                seen = execution.journal.seen
                 await _take_child(execution, position, name, verb.run_id)
                 if position not in execution.journal.ended:
                     await execution.wait(
-                        Wait("child", verb.run_id, opened.at, None, None, f"waits for {workflow.name}")
+                        Wait("child", verb.run_id, opened.at, None, None, f"waits for {workflow.name}"), seen=seen
                     )
             outcome = await execution.given(execution.journal.ended[position])
         return _child_result(execution, workflow, outcome.value, outcome.sequence)

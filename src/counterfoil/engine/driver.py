@@ -30,6 +30,7 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
         await follow(execution, operation, operation_id, branch)
         return
     while not execution.closed:
+        seen = execution.journal.seen
         record = execution.operations[operation_id]
         if operation_id in execution.journal.closings:
             execution.demands.note(f"operation {operation_id}", None)
@@ -40,12 +41,12 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
         execution.catch_up()
         if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
             return  # the workflow hears ReviewExpired; whether another review is opened is its decision
-        if await _done(execution, operation, advanced, target, branch):
+        if await _done(execution, operation, advanced, target, branch, seen):
             return
 
 
 async def _done(
-    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch
+    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch, seen: int
 ) -> bool:
     """Act on one ruling. True when the operation is closed."""
     key = f"operation {target.operation_id}"
@@ -71,10 +72,10 @@ async def _done(
             await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
             execution.catch_up()
         case Kind.WAIT:
-            await execution.wait(_wait(execution, advanced), branch=branch)
+            await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
         case Kind.HOLD | Kind.ASK_PERSON:
             execution.demands.note(key, _demand(execution, advanced))
-            await execution.wait(_wait(execution, advanced), branch=branch)
+            await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
         case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
             await execution.owned(execution.write(OpenReview(execution.run.run_id, target)))
             execution.catch_up()

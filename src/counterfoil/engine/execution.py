@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, pending_call
+from counterfoil.engine.branches import Branch, Scope, Wait, current_branch, next_call
 from counterfoil.engine.definitions import Workflow
 from counterfoil.engine.demands import Demands
 from counterfoil.engine.failures import Failures
@@ -49,7 +48,7 @@ class Execution:
         self.failures = Failures()
         self.parts: list[asyncio.Task[Any]] = []
         self.broken: BaseException | None = None
-        self._owned: set[asyncio.Task[Any]] = set()
+        self._owned: dict[asyncio.Future[Any], asyncio.Task[None]] = {}
         self._told_busy = False
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulsed: set[Branch] = set()
@@ -99,18 +98,9 @@ class Execution:
     def branch(self) -> Branch:
         return current_branch.get(self.root)
 
-    @contextmanager
-    def call(self, name: str, digest: str | None) -> Generator[str]:
+    def call(self, name: str, digest: str | None) -> "_Call":
         """The next position of this branch. A difference to the record closes the execution, whatever the code makes of it."""
-        try:
-            call = pending_call(self.branch, self.journal, name, digest, closed=self.closed)
-            with call as position:
-                yield position
-        except Diverged as difference:
-            if self.diverged is None and not self.closed:
-                self.diverged = difference
-                self.close()
-            raise
+        return _Call(self, name, digest)
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
         """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
@@ -145,32 +135,17 @@ class Execution:
         if self.closed:
             body.close()
             raise Suspended
-        part = asyncio.create_task(body)
-        self._owned.add(part)
+        # As asyncio.shield, in two turns of the loop less: what cancels the answer does not reach the work.
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-        def ended(part: asyncio.Task[T]) -> None:
-            # As asyncio.shield, in one turn of the loop less: what cancels the answer does not reach the work.
-            self._ended(part)
-            if answer.done():
-                return
-            error = asyncio.CancelledError() if part.cancelled() else part.exception()
-            if error is None:
-                answer.set_result(part.result())
-            else:
-                answer.set_exception(error)
-                answer.exception()  # looked at: a caller that the loop's end swept away will not
-
-        part.add_done_callback(ended)
+        self._owned[answer] = asyncio.create_task(_carried(body, answer, self._ended))
         try:
             return await answer
         finally:
             if self.closed:
                 raise Suspended
 
-    def _ended(self, part: asyncio.Task[Any]) -> None:
-        self._owned.discard(part)
-        _looked_at(part)
+    def _ended(self, answer: asyncio.Future[Any]) -> None:
+        self._owned.pop(answer, None)
         if self.leaving and not self._owned:
             self.close()  # what was live is recorded; nothing new begins here
         # Mostly its caller goes on now. The runner looks only where there is something for it to do.
@@ -180,11 +155,17 @@ class Execution:
 
     # ------------------------------------------------------------------ waiting
 
-    async def wait(self, wait: Wait, *, branch: Branch | None = None) -> None:
-        """Until something changed: an entry arrived, or the time has come. Raises Suspended, or TimedOut of a scope."""
+    async def wait(self, wait: Wait, *, branch: Branch | None = None, seen: int | None = None) -> None:
+        """Until something changed: an entry arrived, or the time has come. Raises Suspended, or TimedOut of a scope.
+
+        `seen` is `journal.seen` from before the question whose answer was to wait: whatever arrived since is looked at
+        first, or an answer that came in between would wake nobody.
+        """
         branch = branch or self.branch
         if self.closed:
             raise Suspended
+        if seen is not None and self.journal.seen != seen:
+            return
         scope = min(branch.scopes, key=lambda s: s.until, default=None)
         if scope is not None:
             wait = _sooner(wait, scope)
@@ -225,6 +206,8 @@ class Execution:
 
     def _fired_before(self, sequence: int | None) -> tuple[Outcome, TimedOut] | None:
         """The open timeout of this branch that fired first, and before an outcome."""
+        if not self.branch.scopes:
+            return None
         ended = self.journal.ended
         fired = [(ended[s.position], s.position) for s in self.branch.scopes if s.position in ended]
         if not fired:
@@ -268,6 +251,56 @@ class Execution:
         part = asyncio.create_task(in_branch())
         part.add_done_callback(_looked_at)
         return part
+
+
+class _Call:
+    """A call while its block runs. A class and no generator: every step passes through here."""
+
+    __slots__ = ("_branch", "_digest", "_execution", "_name")
+
+    def __init__(self, execution: Execution, name: str, digest: str | None) -> None:
+        self._execution = execution
+        self._name = name
+        self._digest = digest
+        self._branch = execution.branch
+
+    def __enter__(self) -> str:
+        execution = self._execution
+        try:
+            return next_call(self._branch, execution.journal, self._name, self._digest, closed=execution.closed)
+        except Diverged as difference:
+            self._differs(difference)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._branch.pending = None
+        if isinstance(error, Diverged):
+            self._differs(error)
+
+    def _differs(self, difference: Diverged) -> None:
+        execution = self._execution
+        if execution.diverged is None and not execution.closed:
+            execution.diverged = difference
+            execution.close()
+
+
+async def _carried(
+    body: Coroutine[Any, Any, T], answer: asyncio.Future[T], ended: Callable[[asyncio.Future[T]], None]
+) -> None:
+    """Do the work, and give its end to whoever still waits for it."""
+    try:
+        result = await body
+    except BaseException as error:
+        ended(answer)
+        if not answer.done():
+            answer.set_exception(error)
+            answer.exception()  # looked at: a caller that the loop's end swept away will not
+        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
+            raise
+    else:
+        ended(answer)
+        if not answer.done():
+            answer.set_result(result)
 
 
 def _looked_at(part: asyncio.Task[Any]) -> None:

@@ -77,6 +77,7 @@ class Propose(RunVerb):
             self.position,
             tx.now,
         )
+        operation = _unwanted(run, operation)
         tx.put(operation)
         tx.put(proposal)
         tx.append(
@@ -153,6 +154,7 @@ class Prepare(RunVerb):
             )
         if operation.status is OperationStatus.PREPARED and not operation.sent:
             operation = self._intention(tx, operation)
+        operation = _unwanted(run, operation)
         tx.put(operation)
         tx.append(
             self.run_id,
@@ -232,6 +234,13 @@ def _lineage(run_id: str, intent: Intent) -> tuple[Read, ...]:
     if intent.business_key is not None:
         reads.append(Read.by(BusinessKeyRecord, "business_key", intent.business_key))
     return tuple(reads)
+
+
+def _unwanted(run: RunRecord, operation: OperationRecord) -> OperationRecord:
+    """The run was cancelled, and its driver has not heard yet: what it prepares now is withdrawn at once."""
+    if run.cancel_asked and operation.withdrawn is None and not operation.status.closed:
+        return replace(operation, withdrawn="cancelled")
+    return operation
 
 
 def _free(tx: Transaction, operation: OperationRecord) -> None:

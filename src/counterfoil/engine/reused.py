@@ -99,6 +99,7 @@ class Follow(RunVerb):
 async def follow(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:
     """Wait for the operation that carries the intention; then either it answered, or this one is driven itself."""
     while not execution.closed:
+        seen = execution.journal.seen
         record = execution.operations[operation_id]
         if record.reused_from is None or record.status.closed:
             return
@@ -118,4 +119,5 @@ async def follow(execution: Execution, operation: Operation[Any, Any], operation
                 f"waits for {operation.name}, which another run performs",
             ),
             branch=branch,
+            seen=seen,
         )

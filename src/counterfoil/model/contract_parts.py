@@ -1,6 +1,6 @@
 """The parts of a contract: what an answer means, how the key behaves, what a lookup can show. None is unknown."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -125,7 +125,7 @@ class Lookup:
     unknown, only equal content counts. `pause`: before the receiver is asked again.
     """
 
-    function: Callable[..., Any] | str
+    function: "Callable[[Any, Any], Coroutine[Any, Any, Seen[Any]] | Seen[Any]] | str"
     _: KW_ONLY
     consistency: Literal["strong", "eventual"] | None = None
     visible_within: timedelta | None = None

@@ -6,13 +6,33 @@ from onboarding import Case, Folder, case_agent, create_case, onboard
 from pydantic import BaseModel
 from refund import RefundReceipt, RefundRequest, create_refund, read_payment, refund_agent
 
-from counterfoil import App, Budget, Call, Contract, Receipt, Run, When, blocking, step
+from counterfoil import (
+    App,
+    Ask,
+    Bearer,
+    Budget,
+    Call,
+    Contract,
+    Lookup,
+    Owner,
+    Receipt,
+    ReviewBy,
+    Run,
+    When,
+    blocking,
+    step,
+)
 
 app = App("mistakes")
 app.receiver("mail", url="http://127.0.0.1", environment="staging")  # wrong: test or live
 contract = Contract(classifier=[When(status="2xx").means("applied")])  # wrong: no API version
 When(status="2xx").means("done")  # wrong: not a meaning
 budget = Budget(attempts=1, elapsed=timedelta(days=1), spend_usd="3", owner="ops")  # wrong: money is a number
+Owner("ana", timedelta(hours=4))  # wrong: by name
+Owner("ana")  # wrong: within which time
+Budget(1, elapsed=timedelta(days=1), spend_usd=1, owner="ops")  # wrong: by name
+ReviewBy(role="manager", expires_in=8, owner="ana")  # wrong: a time
+Bearer("secret")  # wrong: by reference, never itself
 
 
 class Letter(BaseModel):
@@ -21,6 +41,14 @@ class Letter(BaseModel):
 
 free = Budget(attempts=1, elapsed=timedelta(days=1), spend_usd=1, owner="ops")
 known = Contract(api_version="1", classifier=[], procedure="Ask.")
+
+
+async def look(ask: Ask, letter: Letter) -> Receipt:
+    return Receipt(reference=ask.operation_id + letter.text)
+
+
+Lookup(look)  # wrong: it says what it saw, not what that means
+Lookup(look, "strong")  # wrong: by name
 
 
 @app.operation(receiver="mail", contract=known, owner="ops")  # wrong: no payload
