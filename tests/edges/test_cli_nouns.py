@@ -269,3 +269,43 @@ def test_an_incident_that_is_not_there(cli: Cli) -> None:
     assert cli.json("incidents", "list", "--open").data["items"] == []
     assert cli.refused("incidents", "close", "inc-1", "--by", "ana", "--reason", "x") == (4, "not_found")
     assert cli.refused("incidents", "close", "inc-1", "--by", "ana") == (2, "usage")
+
+
+def test_a_stand_in_answers_and_does_not_resolve_what_was_approved_so(cli: Cli) -> None:
+    (cli.folder / "secret").write_text("a stand-in's own secret")
+    zoe = ("--by", "zoe", "--secret-file", "secret")
+    added = cli.json("people", "add", "zoe", "--stand-in-for", "ana", "--secret-file", "secret").data
+    assert (added["roles"], added["stand_in_for"]) == ([], "ana")
+    with SandboxProcess("none", fault="drop-reply") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        app = (cli.folder / "app.py").read_text()
+        review = 'review=ReviewBy(role="buyer", expires_in=timedelta(hours=8), owner="desk"))'
+        (cli.folder / "app.py").write_text(
+            app.replace('owner="desk")\nasync def send_letter', f"{review}\nasync def send_letter")
+        )
+        cli.submit("letter")
+        cli.drive()
+        (asked,) = cli.json("reviews", "list", "--state", "open").data["items"]
+        answer = ("reviews", "approve", asked["review_id"], "--digest", asked["digest"], *zoe)
+        assert cli.json(*answer).data["state"] == "approved"
+        run = cli.drive_to_a_stop("letter")
+        assert run["reason"] == "outcome_unknown"
+    (cli.folder / "proof.txt").write_text("seen at the desk")
+    version = str(run["records"]["operations"][0]["version"])
+    said = ("--reference", "letter-1", "--reason", "seen", "--evidence", "proof.txt", "--expect-version", version)
+    resolve = ("operations", "resolve", "op-1", "--as", "succeeded", *said)
+    assert cli.refused(*resolve, *zoe) == (3, "own_action")
+    assert cli.refused(*resolve, "--by", "ana") == (3, "own_action"), "her stand-in's approval counts as hers"
+    assert "--by oscar" in run["next_action"]["command"]
+    assert cli.json(*resolve, "--by", "oscar").data["status"] == "succeeded"
+
+
+def test_a_receiver_that_answers_garbage_is_a_doubt(cli: Cli) -> None:
+    with SandboxProcess("none", fault="garbage") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("letter")
+        run = cli.drive_to_a_stop("letter")
+        assert len(sandbox.records()) == 1, "nothing is sent a second time"
+    assert (run["state"], run["reason"]) == ("parked", "outcome_unknown")
+    (attempt,) = run["records"]["operations"][0]["attempts"]
+    assert (attempt["sent"], attempt["answer"]) == ("maybe", {"status": None, "class": "ambiguous"})
