@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterfoil.engine.port import Run
-from counterfoil.model.errors import Refused, RunFailed, TimedOut
+from counterfoil.model.errors import Refused, RunFailed, StepFailed, TimedOut, Unresolved
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import BUDGET, House, Order
 from tests.engine.writes import create_case
@@ -177,6 +177,26 @@ def test_a_child_answers_its_parent(house: House) -> None:
             submitted = await house.app.submit(outer, Order(number="1", amount=3), request_id="r")
             assert await submitted.result() == 4
         house.clean()
+
+    asyncio.run(story())
+
+
+def test_who_waits_for_a_parent_hears_what_its_child_waits_for(house: House) -> None:
+    @house.app.workflow(version=1, budget=BUDGET)
+    async def part(run: Run, order: Order) -> int:
+        raise StepFailed("no_stock", "nothing is left")
+
+    @house.app.workflow(version=1, budget=BUDGET)
+    async def whole(run: Run, order: Order) -> int:
+        return await run.child(part, order, request_id="part-1")
+
+    async def story() -> None:
+        house.found()
+        submitted = await house.app.submit(whole, Order(number="1"), request_id="r")
+        async with house.working():
+            with pytest.raises(Unresolved) as unresolved:
+                await submitted.result()
+        assert "runs retry run-2" in unresolved.value.command, "the child's own way on"
 
     asyncio.run(story())
 

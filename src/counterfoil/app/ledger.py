@@ -111,7 +111,9 @@ class Ledger:
                 changed.clear()
                 with opened.read() as reader:
                     run = reader.get(RunRecord, run_id)
-                if run is not None and (run.state.ended or waits_for_person(run, opened.clock.now_us())):
+                    now = opened.clock.now_us()
+                    over = run is not None and (run.state.ended or waits_for_person(reader, run, now))
+                if run is not None and over:
                     return run
                 if part.done():
                     part.result()

@@ -12,6 +12,7 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.errors import RunFailed, Unresolved, failure_from
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import Reader
 
 O = TypeVar("O")
 POLL_US = 20_000
@@ -44,8 +45,9 @@ class Submitted(Generic[O]):
                 changed.clear()
                 with opened.read() as reader:
                     run = reader.get(RunRecord, self.run_id)
-                assert run is not None, "a submitted run is stored"
-                if run.state.ended or waits_for_person(run, opened.clock.now_us()):
+                    assert run is not None, "a submitted run is stored"
+                    over = run.state.ended or waits_for_person(reader, run, opened.clock.now_us())
+                if over:
                     return self._answer(run)
                 await opened.clock.wait(changed, opened.clock.now_us() + POLL_US)
         finally:
@@ -63,10 +65,16 @@ class Submitted(Generic[O]):
         raise unresolved(self._opened, run)
 
 
-def waits_for_person(run: RunRecord, now: int) -> bool:
-    """Parked, or waiting for a review that nobody has answered: an answer makes the run due at once."""
+def waits_for_person(reader: Reader, run: RunRecord, now: int) -> bool:
+    """Parked, or waiting for a review that nobody has answered, or for a child that stands so.
+
+    An answer makes the run due at once.
+    """
     if run.state is RunState.WAITING and run.reason == "review":
         return run.due_at is None or run.due_at > now
+    if run.state is RunState.WAITING and run.reason == "child":
+        children = reader.find(RunRecord, "parent_run_id", run.run_id)
+        return any(waits_for_person(reader, child, now) for child in children)
     return run.state is RunState.PARKED
 
 

@@ -96,11 +96,12 @@ async def _wait(app: "App", run_id: str, seconds: float) -> int:
     while True:
         with opened.read() as reader:
             run = reader.get(RunRecord, run_id)
-        assert run is not None, "a submitted run is stored"
+            assert run is not None, "a submitted run is stored"
+            now = opened.clock.now_us()
+            waits = waits_for_person(reader, run, now)
         if run.state.ended:
             return 0 if run.state is RunState.COMPLETED else FAILED
-        now = opened.clock.now_us()
-        if waits_for_person(run, now):
+        if waits:
             return WAITS
         if now >= until:
             return 0

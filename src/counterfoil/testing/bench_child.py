@@ -72,7 +72,9 @@ async def drive(app: App, run_id: str) -> RunRecord:
                 part.result()
             run = _stored(app, run_id)
             now = opened.clock.now_us()
-            if run.state.ended or waits_for_person(run, now):
+            with opened.read() as reader:
+                waits = waits_for_person(reader, run, now)
+            if run.state.ended or waits:
                 return run
             skip_time(app, worker, run.run_id)
             await opened.clock.wait(changed, now + LOOK_US)
@@ -89,9 +91,10 @@ def skip_time(app: App, worker: Worker, run_id: str) -> None:
     # Looked at again after `driving`: a run that has just been claimed is no longer waiting.
     with app.open().read() as reader:
         runs = [r for r in reader.rows(RunRecord) if r.run_id == run_id or r.parent_run_id == run_id]
+        waits = any(waits_for_person(reader, r, clock.now_us()) for r in runs)
     due = [r.due_at for r in runs if r.state is RunState.WAITING and r.due_at is not None]
     due += [r.lease_until for r in runs if r.state is RunState.RUNNING and r.lease_until is not None]
-    if due and not any(r.state is RunState.PENDING or waits_for_person(r, clock.now_us()) for r in runs):
+    if due and not waits and not any(r.state is RunState.PENDING for r in runs):
         clock.skip_to(min(due))
 
 
