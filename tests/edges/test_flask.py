@@ -252,7 +252,6 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-@pytest.mark.xfail(strict=True, reason="ENGINE: the loop's thread does not survive a fork")
 def test_a_forked_child_has_a_loop_of_its_own() -> None:
     """As Celery's prefork pool and a preloading web server have it."""
     ended = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
