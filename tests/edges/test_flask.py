@@ -258,5 +258,37 @@ def test_a_forked_child_has_a_loop_of_its_own() -> None:
     assert ended.stdout == "0\n", ended.stderr
 
 
+PREFORK = """
+import os, signal
+from app import Invoice, app, blocking, send_invoice
+def perform(number):
+    return blocking(app.ledger.perform(send_invoice, Invoice(number=number), identity=number)).reference
+first = perform("1")
+children = []
+for number in ("1", "2", "2"):
+    child = os.fork()
+    if not child:
+        signal.alarm(40)
+        os._exit(0 if (perform(number) == first) == (number == "1") else 1)
+    children.append(child)
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children], perform("1") == first)
+"""
+
+
+def test_children_forked_from_a_process_that_opened_the_ledger(tmp_path: Path) -> None:
+    """Each opens the database for itself: a connection carried over a fork would damage it."""
+    with SandboxProcess("key") as mail:
+        cli = installed(tmp_path, app=WITH_KEY)
+        environment = {**os.environ, **cli.environ, "MAIL_URL": mail.url}
+        command = [sys.executable, "-c", PREFORK]
+        ended = subprocess.run(
+            command, cwd=cli.folder, env=environment, capture_output=True, text=True, timeout=100, check=False
+        )
+        assert ended.stdout == "[0, 0, 0] True\n", ended.stderr
+        assert len(mail.records()) == 2
+    verified = cli.json("verify").data
+    assert (verified["broken"], verified["differences"]) == ([], [])
+
+
 def threads(program: Program) -> int:
     return len(os.listdir(f"/proc/{program.child.pid}/task"))
