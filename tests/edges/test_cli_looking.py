@@ -124,3 +124,18 @@ def test_the_sandbox_refuses_what_it_does_not_know(cli: Cli) -> None:
         ("--kind", "key", "--port", "99999"), ("--kind", "key", "--records", "/nothing/here"),
     ):  # fmt: skip
         assert cli.refused("sandbox", *wrong) == (2, "usage"), wrong
+
+
+def test_a_list_says_the_same_as_what_it_lists(cli: Cli) -> None:
+    for workflow in ("buy", "letter", "broken", "waits"):
+        cli.submit(workflow)
+    listed = [cli.json("runs", "list").data["items"]]
+    cli.drive()
+    listed.append(cli.json("runs", "list").data["items"])
+    for run in listed[-1]:
+        shown = cli.show(run["run_id"])
+        assert run == {name: value for name, value in shown.items() if name != "records"}
+    assert {run["state"] for run in listed[-1]} == {"waiting", "parked"}
+    assert {run["state"] for run in listed[0]} == {"pending"}
+    for operation in cli.json("operations", "list").data["items"]:
+        assert operation == cli.json("operations", "show", operation["operation_id"]).data
