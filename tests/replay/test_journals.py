@@ -5,7 +5,7 @@ A folder of `journals` is a release. Its files stay as they are; a new release a
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from counterfoil.app import App
 from counterfoil.engine import call_step, reconcile, sender
 from counterfoil.examples.onboarding import app as onboarding
 from counterfoil.examples.refund import app as refunds
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.tables import BY_RECORD, plain
@@ -104,13 +105,15 @@ def replayed(recorded: Recorded, file: Path, folder: Path, called: list[str]) ->
 
 
 @pytest.fixture
-def here(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: list[str]
-) -> Iterator[Replayed]:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "state"))
     for name in ("CRM_URL", "STRIPE_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("STRIPE_KEY", "not-a-secret")
+
+
+@pytest.fixture
+def here(request: pytest.FixtureRequest, tmp_path: Path, settings: None, called: list[str]) -> Iterator[Replayed]:
     file, run_id = request.param
     recorded = Recorded.of(file)
     yield from replayed(recorded.before_the_end(run_id) if run_id else recorded, file, tmp_path, called)
@@ -163,3 +166,20 @@ def test_a_run_replays_to_its_record(here: Replayed, given: tuple[Path, str]) ->
     added = here.kinds(run_id)[len(before) :]
     assert added == ["started", entries[len(before)].kind.value], "a replay writes its end and nothing else"
     assert here.app.verify()["sound"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_record_that_the_code_does_not_ask_for_is_found(
+    file: Path, tmp_path: Path, settings: None, called: list[str]
+) -> None:
+    recorded = Recorded.of(file)
+    run_id = recorded.run_ids[0]
+    entries = [
+        replace(entry, name="another_step") if entry.kind is EntryKind.STEP else entry
+        for entry in recorded.before_the_end(run_id).entries
+    ]
+    for here in replayed(Recorded(tuple(entries)), file, tmp_path, called):
+        here.drive(run_id)
+        assert here.rows(RunRecord, run_id)[0]["reason"] == "code_changed"
+        assert not here.app.verify()["sound"], "nor is the chain what it was"
+    assert called == []
