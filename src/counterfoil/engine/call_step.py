@@ -9,6 +9,7 @@ from counterfoil.engine.branches import Wait
 from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, EndStep
 from counterfoil.model import ids
@@ -18,7 +19,7 @@ from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import budget_left, pause_before
 from counterfoil.rules.replay import Outcome
-from counterfoil.store.journaling import written
+from counterfoil.store.journaling import Written, written
 from counterfoil.store.user_transaction import in_one_transaction
 
 FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 300 * 1_000_000
@@ -71,11 +72,12 @@ async def tried(
 ) -> Outcome:
     """Try until it ends: a result, a final failure, or a budget that is spent."""
     while True:
-        await room_for_a_try(execution, position, spec)
-        data = await execution.owned(_one_try(execution, position, spec, digest, once))
-        if position in execution.journal.ended:
-            return execution.journal.ended[position]
-        del data
+        if execution.journal.tries.get(position):
+            await room_for_a_try(execution, position, spec)
+        await execution.owned(_one_try(execution, position, spec, digest, once))
+        outcome = execution.journal.ended.get(position)
+        if outcome is not None:
+            return outcome
 
 
 async def _one_try(
@@ -86,7 +88,7 @@ async def _one_try(
     try:
         data["out"] = await once()
         try:
-            text = written(data)
+            text = _step_text(digest, data["out"])
         except (TypeError, ValueError, RecursionError) as problem:
             where = f"the result of {spec.name}"
             raise Refused("unserializable", where=where, problem=str(problem)) from problem
@@ -103,10 +105,10 @@ async def _one_try(
     except Exception as problem:
         n = execution.journal.tries.get(position, 0) + 1
         if spec.retry is not None and n >= spec.retry.tries:
-            failure = StepFailed("tries_exhausted", f"{type(problem).__name__}: {problem}", type(problem).__name__)
+            failure = StepFailed("tries_exhausted", said(problem), type(problem).__name__)
             kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
         else:
-            tried_ = {"in": digest, "n": n, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
+            tried_ = {"in": digest, "n": n, "problem": said(problem)}
             entry = await execution.write(CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines))
             execution.noted(entry, tried_)
             return
@@ -136,6 +138,11 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step) -> Non
                 )
                 continue
         return
+
+
+def _step_text(digest: str | None, out: Any) -> Written:
+    """The data of a step's entry as JSON text, put together from its parts: a plain string is encoded at once."""
+    return Written(f'{{"in":{written(digest)},"out":{written(out)}}}')
 
 
 def input_digest(bound: list[Any]) -> str:

@@ -36,7 +36,8 @@ class SystemClock:
     async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
         timeout = None if until_us is None else max(0.0, (until_us - self.now_us()) / MICROSECONDS)
         try:
-            await asyncio.wait_for(changed.wait(), timeout)
+            async with asyncio.timeout(timeout):  # no task of its own, as `wait_for` makes
+                await changed.wait()
         except TimeoutError:
             return False
         return True

@@ -5,6 +5,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -117,7 +118,12 @@ def step(*, retry: Retry | None = None, timeout: timedelta | None = None, name: 
 
 def step_of(function: Callable[..., Any]) -> Step:
     marked: Step | None = getattr(function, "__counterfoil_step__", None)
-    return marked or Step(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
+    return marked or _unmarked(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
+
+
+@cache
+def _unmarked(name: str) -> Step:
+    return Step(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,13 @@ class Signature:
         return [dumped(adapter, given[name], where=name) for name, adapter in self.inputs if name in given]
 
 
+_PLAIN = {"str": str, "int": int, "bool": bool}
+
+
 def dumped(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    schema = adapter.core_schema
+    if type(value) is _PLAIN.get(schema["type"]) and "serialization" not in schema:
+        return value  # it is its own JSON form, as most inputs of steps are
     try:
         return adapter.dump_python(value, mode="json", warnings="error")
     except Exception as problem:
