@@ -12,6 +12,7 @@ from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.definitions import Step, dumped, loaded
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import own_end
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
@@ -102,7 +103,7 @@ async def _ask(
         if size > BODY_LIMIT:
             raise Refused("too_large", what=f"The decision of {name}", size=size, limit=BODY_LIMIT)
     except Exception as problem:
-        tried = {"in": digest, "n": called + 1, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
+        tried = {"in": digest, "n": called + 1, "problem": said(problem)}
         failed = await execution.write(CountTry(run.run_id, run.fence, position, f"decide {name}", tried, deadlines))
         execution.noted(failed, tried)
         return None

@@ -11,10 +11,11 @@ from counterfoil.engine.driver import drive
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.proposals import Intent, Prepare, Propose
+from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model import ids
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of, parsed
-from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected
+from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, TimedOut
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.people import owner_of
 from counterfoil.model.proposal import Proposal
@@ -106,7 +107,15 @@ async def perform(execution: Execution, operation: Operation[Any, Any], given: A
     with execution.call(operation.name, digest) as position:
         while True:
             operation_id, version = await _prepared(execution, operation, position, intent, digest, proposal)
-            outcome = await _ended(execution, operation, position, operation_id, version)
+            try:
+                outcome = await _ended(execution, operation, position, operation_id, version)
+            except TimedOut:
+                # The workflow hears that it did not happen in time, and may do something else: what never left stays here.
+                run = execution.run
+                verb = Withdraw(run.run_id, run.fence, operation_id, "timed out", only_unsent=True)
+                await execution.owned(execution.write(verb))
+                execution.catch_up()
+                raise
             if outcome is not None:
                 return _answer(execution, operation, execution.operations[operation_id], outcome)
 

@@ -19,6 +19,8 @@ from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, RunFailed, TimedOut, failure_from
 from counterfoil.rules.replay import Opened
 
+LOOK_AGAIN_US = 10_000_000
+
 
 def microseconds(duration: timedelta) -> int:
     return int(duration.total_seconds() * 1_000_000)
@@ -73,7 +75,7 @@ async def wait_for(execution: Execution, signal: str, type_: Any, within: timede
             until = opened.data["until"]
             while position not in execution.journal.ended:
                 seen = execution.journal.seen
-                await _receive(execution, position, signal, name)
+                await _receive(execution, position, signal, adapter)
                 if position in execution.journal.ended:
                     break
                 if execution.opened.clock.now_us() >= until:
@@ -88,14 +90,19 @@ async def wait_for(execution: Execution, signal: str, type_: Any, within: timede
         return loaded(adapter, parsed(outcome.value["out"]), where=f"the signal {signal}")
 
 
-async def _receive(execution: Execution, position: str, signal: str, name: str) -> None:
+async def _receive(execution: Execution, position: str, signal: str, adapter: TypeAdapter[Any]) -> None:
     run = execution.run
-    entry = await execution.owned(
-        execution.write(Receive(run.run_id, run.fence, position, signal, execution.opened.deadlines))
-    )
-    if entry is not None:
+
+    def fits(payload: str) -> bool:
+        try:
+            loaded(adapter, parsed(payload), where=f"the signal {signal}")
+        except Refused:
+            return False
+        return True
+
+    verb = Receive(run.run_id, run.fence, position, signal, fits, execution.opened.deadlines)
+    if await execution.owned(execution.write(verb)) is not None:
         execution.catch_up()
-    del name
 
 
 @asynccontextmanager
@@ -189,14 +196,17 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
             )
             data = {"in": input_digest([plain, request_id]), "run_id": verb.run_id}
             opened = await _opened(execution, position, name, data, StartChild)
-            await execution.owned(execution.write(verb))
+            if verb.run_id == execution.run.run_id:
+                raise Refused("usage", problem=f"{workflow.name} cannot be its own child under the same request id")
+            admitted = await execution.owned(execution.write(verb))
             while position not in execution.journal.ended:
                 seen = execution.journal.seen
                 await _take_child(execution, position, name, verb.run_id)
                 if position not in execution.journal.ended:
-                    await execution.wait(
-                        Wait("child", verb.run_id, opened.at, None, None, f"waits for {workflow.name}"), seen=seen
-                    )
+                    # A child that somebody else submitted first wakes its own parent, not this one: it is looked at again.
+                    due = execution.opened.clock.now_us() + LOOK_AGAIN_US if admitted == "existing" else None
+                    wait = Wait("child", verb.run_id, opened.at, due, None, f"waits for {workflow.name}")
+                    await execution.wait(wait, seen=seen)
             outcome = await execution.given(execution.journal.ended[position])
         return _child_result(execution, workflow, outcome.value, outcome.sequence)
 

@@ -242,14 +242,17 @@ class Execution:
 
         async def in_branch() -> T:
             current_branch.set(branch)
-            try:
-                return await body
-            finally:
-                self.branches.remove(branch)
-                self.activity.set()
+            return await body
+
+        def left(_: asyncio.Task[T]) -> None:
+            # Here and not in the coroutine: the callbacks of one ending run back to back, so there is no turn of the loop
+            # in which this branch is gone while its parent still seems to wait for it.
+            self.branches.remove(branch)
+            self.activity.set()
 
         part = asyncio.create_task(in_branch())
         part.add_done_callback(_looked_at)
+        part.add_done_callback(left)
         return part
 
 

@@ -7,6 +7,15 @@ from counterfoil.model.errors import CounterfoilError, StepFailed, failure_from
 E = TypeVar("E", bound=CounterfoilError)
 
 
+def said(error: BaseException) -> str:
+    """Type and text of an exception, at most 2,000 characters; its own `__str__` may fail as well."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(it cannot say what it is)"
+    return f"{type(error).__name__}: {text}"[:2000]
+
+
 class Failures:
     """Each failure with the sequence of the entry that says so."""
 

@@ -42,6 +42,8 @@ async def own_end(body: Awaitable[Any]) -> Any:
     """A cancellation that nobody asked of us is the function's own failure: it awaited something that was cancelled."""
     try:
         return await body
+    except SystemExit as exit_:
+        raise RuntimeError(f"the function asked the process to end: {exit_.code}") from exit_
     except asyncio.CancelledError as cancelled:
         current = asyncio.current_task()
         if current is None or current.cancelling():

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from counterfoil.engine.advance import Advanced
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
@@ -58,7 +59,7 @@ async def ask_receiver(
     except LookupUnreachable as unreachable:
         problem = str(unreachable) or "unreachable"
     except Exception as failed:
-        problem = f"{type(failed).__name__}: {failed}"[:2000]
+        problem = said(failed)
     verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem)
     return await opened.write(verb)
 

@@ -13,6 +13,7 @@ from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.failures import said
 from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
 from counterfoil.engine.opened import Opened
@@ -266,4 +267,4 @@ def _failure(error: BaseException) -> dict[str, Any]:
             "kind": type(error).__name__,
         }
     trace = "".join(traceback.format_exception(error)[-6:])
-    return {"type": type(error).__name__, "message": str(error)[:4000], "traceback": trace[-6000:]}
+    return {"type": type(error).__name__, "message": said(error).partition(": ")[2], "traceback": trace[-6000:]}

@@ -9,6 +9,7 @@ from counterfoil.engine.clock import boot_id, host_name
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.situation import Target
 from counterfoil.engine.steps import CountTry
@@ -182,7 +183,7 @@ async def _before_any_byte(execution: Execution, record: OperationRecord, proble
             Withdraw(run.run_id, run.fence, record.operation_id, f"{problem.code}: {problem.message}")
         )
     elif problem is not None:
-        data = {"operation_id": record.operation_id, "problem": f"{type(problem).__name__}: {problem}"[:2000]}
+        data = {"operation_id": record.operation_id, "problem": said(problem)}
         await execution.write(
             CountTry(
                 run.run_id, run.fence, f"drive {record.operation_id}", record.name, data, execution.opened.deadlines

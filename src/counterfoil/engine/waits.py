@@ -1,6 +1,6 @@
 """Timers, signals, children, messages and documents of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -95,11 +95,15 @@ class StoreSignal(RunVerb):
 
 @dataclass(frozen=True, slots=True)
 class Receive(RunVerb):
-    """Match the oldest signal of a name that nothing has taken. Gives (entry, payload), or None."""
+    """Match the oldest signal of a name that nothing has taken and that fits. Gives the entry, or None.
+
+    One that does not fit its type stays stored, untaken and listed: whoever may send a signal cannot break a run by a slip.
+    """
 
     fence: int
     position: str
     name: str
+    fits: Callable[[str], bool]
     deadlines: Deadlines
     boundary: ClassVar[str] = "signal.received"
 
@@ -108,7 +112,8 @@ class Receive(RunVerb):
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
-        open_ = [s for s in tx.find(SignalRecord, "run_id", self.run_id) if s.name == self.name and s.taken_by is None]
+        untaken = [s for s in tx.find(SignalRecord, "run_id", self.run_id) if s.taken_by is None]
+        open_ = [s for s in untaken if s.name == self.name and self.fits(s.payload)]
         if not open_:
             return None
         signal = min(open_, key=lambda s: (s.at, s.signal_id))

@@ -19,6 +19,7 @@ class Withdraw(RunVerb):
     fence: int
     operation_id: str
     why: str
+    only_unsent: bool = False  # leave alone what may have been sent
     boundary: ClassVar[str] = "operation.advanced"
 
     def reads(self) -> Sequence[Read]:
@@ -29,7 +30,7 @@ class Withdraw(RunVerb):
         operation = next(
             o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.operation_id
         )
-        if operation.status.closed or operation.withdrawn is not None:
+        if operation.status.closed or operation.withdrawn is not None or (self.only_unsent and operation.sent):
             return
         tx.put(replace(operation, version=operation.version + 1, withdrawn=self.why))
         tx.append(
