@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from counterfoil.app.views.moments import rfc3339
-from counterfoil.engine.administration import RegisterWorker, SuspendWrites, begin_restore
+from counterfoil.engine.administration import RegisterWorker, ResumeWrites, SuspendWrites, begin_restore
 from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.finish import Finish
 from counterfoil.engine.lookups import RecordLookup
