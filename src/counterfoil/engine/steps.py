@@ -20,6 +20,7 @@ class EndStep(RunVerb):
     deadlines: Deadlines
     kind: EntryKind = EntryKind.STEP
     boundary: ClassVar[str] = "step.ended"
+    quiet: ClassVar[bool] = True
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
@@ -39,6 +40,7 @@ class CountTry(RunVerb):
     data: dict[str, Any]
     deadlines: Deadlines
     boundary: ClassVar[str] = "step.try_failed"
+    quiet: ClassVar[bool] = True
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)

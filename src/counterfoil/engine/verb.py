@@ -18,6 +18,7 @@ class RunVerb:
     run_id: str
     boundary: ClassVar[str]
     sends: ClassVar[bool] = False
+    quiet: ClassVar[bool] = False  # nobody but the run's own driver has anything to do after it: nobody else is woken
     ends: ClassVar[bool] = False  # parks or ends the run: its chain's head is counted outside
 
     def reads(self) -> Sequence[Read]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol, cast
 
 from counterfoil.engine.problem_log import log
@@ -45,8 +46,9 @@ class Writer:
         self._flushed = flushed
         self._committed = committed
         self._ended = ended
-        self._queue: deque[_Waiting] = deque()
-        self._condition = threading.Condition()
+        self._inbox: SimpleQueue[list[_Waiting]] = SimpleQueue()  # an empty list: the writer is closed
+        self._queue: deque[_Waiting] = deque()  # the writer thread's own
+        self._lock = threading.Lock()
         self._closing = False
         self._handed: dict[asyncio.AbstractEventLoop, list[_Waiting]] = {}  # what each loop has not handed over yet
         self._broken: CounterfoilError | None = None
@@ -71,9 +73,9 @@ class Writer:
         return future.result()
 
     def close(self) -> None:
-        with self._condition:
+        with self._lock:
             self._closing = True
-            self._condition.notify()
+            self._inbox.put([])
         self._thread.join()
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -84,26 +86,34 @@ class Writer:
             _answer([(each, Outcome(None, refused)) for each in waiting])
 
     def _enqueue(self, waiting: "list[_Waiting]") -> None:
-        with self._condition:
+        with self._lock:  # nothing may come behind the empty list: nobody would answer it
             if self._closing:
                 raise Refused("storage_failed", problem="the writer is closed")
-            self._queue.extend(waiting)
-            self._condition.notify()
+            self._inbox.put(waiting)
 
     def _work(self) -> None:
-        while True:
-            with self._condition:
-                while not self._queue and not self._closing:
-                    self._condition.wait()
-                if not self._queue:
-                    return
-                batch = self._take()
+        open_ = True
+        while open_ or self._queue:
+            open_ = self._collect(open_)
+            batch = self._take()
             try:
-                self._commit(batch)
+                if batch:
+                    self._commit(batch)
             except Exception as defect:
                 # This thread must not die: everything would wait for ever. Who was not answered yet is told.
                 log.exception("the writer met a defect of its own")
                 _deliver(batch, [Outcome(None, cast("CounterfoilError", defect))] * len(batch))
+
+    def _collect(self, open_: bool) -> bool:
+        """Take in all that was handed over; wait for it when there is nothing to do. False once the writer is closed."""
+        while open_:
+            try:
+                waiting = self._inbox.get(block=not self._queue)
+            except Empty:
+                break
+            self._queue.extend(waiting)
+            open_ = bool(waiting)
+        return open_
 
     def _take(self) -> list["_Waiting"]:
         """All waiting verbs, at most one per run; the rest keeps its order for the next batch."""
@@ -135,7 +145,9 @@ class Writer:
             outcomes = [Outcome(None, cast("CounterfoilError", problem))] * len(
                 batch
             )  # also a defect is told to who asked
-        self._committed({w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch})
+        touched = {w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch if not w.verb.quiet}
+        if touched:
+            self._committed(touched)
         _deliver(batch, outcomes)
         over = [w.verb.run_id for w, o in zip(batch, outcomes, strict=True) if w.verb.ends and o.error is None]
         if over:
