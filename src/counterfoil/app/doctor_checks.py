@@ -32,6 +32,7 @@ def checks_of(facts: Facts, *, production: bool) -> list[Check]:
         *_database(facts),
         *_places(facts, production),
         *_marker(facts, production),
+        _artifacts(facts),
         *_clock(facts),
         *_people(facts, production),
     ]
@@ -111,6 +112,16 @@ def _marker(facts: Facts, production: bool) -> Iterator[Check]:
     yield _either(
         not facts.suspensions, "writes_suspended", "Nobody suspended sending.", "warn", f"Sending is suspended for {scopes}.",
         "`counterfoil writes resume`, when its reason is gone.",
+    )  # fmt: skip
+
+
+def _artifacts(facts: Facts) -> Check:
+    lost = facts.artifacts_lost
+    return _either(
+        not lost, "artifacts", f"{facts.artifacts_named} artifacts are named in the record, and each has the bytes of its digest.",
+        "warn", f"{facts.artifacts_named} artifacts are named in the record, {len(lost)} are missing or damaged: {', '.join(lost[:3])}"
+        + (" and others." if len(lost) > 3 else "."),
+        "Bring their files back from a backup of the folder beside the database; the record itself is whole.",
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from counterfoil.app.doctor_artifacts import lost_artifacts, named_artifacts
 from counterfoil.app.machine import Place as Disk
 from counterfoil.app.machine import place_of
 from counterfoil.engine.clock import boot_id, host_name
@@ -33,6 +34,8 @@ class Facts:
     suspensions: list[SuspensionRecord]
     unresolved: int
     overdue_reviews: int
+    artifacts_named: int
+    artifacts_lost: list[str]
     workflows: list[str]
     host: str
     boot: str
@@ -49,6 +52,7 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         unresolved = len(reader.unresolved())
         now = opened.clock.now_us()
         overdue = sum(review.expires_at <= now for review in reader.open_reviews())
+        named = named_artifacts(reader)
     return Facts(
         settings=live_settings(location),
         place=place_of(location),
@@ -65,6 +69,8 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         suspensions=suspensions,
         unresolved=unresolved,
         overdue_reviews=overdue,
+        artifacts_named=len(named),
+        artifacts_lost=lost_artifacts(opened.artifacts, named),
         workflows=sorted(f"{name} {version}" for name, version in opened.registry.workflows),
         host=host_name(),
         boot=boot_id(),

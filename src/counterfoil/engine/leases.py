@@ -12,6 +12,7 @@ from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, Run
 from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
+_OVER_BY_ITSELF = (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED, ParkReason.CLOCK_JUMP)
 ALONE = 2  # runs.executing: 0 no, 1 beside others, 2 alone
 INCARNATION_SHIFT = (
     40  # the incarnation is the high part of every fence: no fence from before a restore is ever reached again
@@ -76,14 +77,14 @@ class Claim(RunVerb):
 
 
 @dataclass(frozen=True, slots=True)
-class CodeCame(RunVerb):
-    """A worker with the code that a parked run lacked has come: the run is taken up again. Gives True when it was waiting for that."""
+class StopIsOver(RunVerb):
+    """What a parked run lacked is there again: code for it, or clocks that agree. Gives True when it was waiting for that."""
 
     boundary: ClassVar[str] = "run.resumed"
 
     def decide(self, tx: Transaction) -> bool:
         run = tx.must(RunRecord, self.run_id)
-        if run.state is not RunState.PARKED or run.reason not in (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED):
+        if run.state is not RunState.PARKED or run.reason not in _OVER_BY_ITSELF:
             return False
         reason = run.reason
         wake(tx, self.run_id)

@@ -8,7 +8,7 @@ from typing import Any
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
 from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
-from counterfoil.engine.leases import Claim, CodeCame, HolderGone
+from counterfoil.engine.leases import Claim, StopIsOver, HolderGone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
@@ -52,7 +52,7 @@ class Worker:
         verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions)
         with ProcessLock(self.opened.locks, self.worker_id):
             await self.opened.write(verb)
-            await self._take_up_parked()
+            await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
             self.opened.listeners.add(self._committed)
             try:
                 await self._work(until_idle)
@@ -62,16 +62,16 @@ class Worker:
                 with suppress(CounterfoilError):
                     await self.opened.write(WorkerStopped(self.worker_id))
 
-    async def _take_up_parked(self) -> None:
-        """Runs that were parked since nobody had their code are what this worker may have come for."""
-        for reason in (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED):
+    async def _take_up_parked(self, *reasons: ParkReason) -> None:
+        """Runs whose stop is over by itself: their code has come with this worker, or the clocks agree again."""
+        for reason in reasons:
             before: int | None = None
             while True:
                 with self.opened.read() as reader:
                     page = reader.lists.runs(state=RunState.PARKED.value, reason=reason.value, before=before, limit=200)
                 for run in page.items:
                     if (run.workflow, run.workflow_version) in self.opened.registry.workflows:
-                        await self.opened.write(CodeCame(run.run_id))
+                        await self.opened.write(StopIsOver(run.run_id))
                 before = page.next_cursor
                 if before is None:
                     break
@@ -119,6 +119,8 @@ class Worker:
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
         self._left.clear()
         await self._move_the_hung()
+        if not self.opened.clock_jumped():
+            await self._take_up_parked(ParkReason.CLOCK_JUMP)
         with self.opened.read() as reader:
             others = [w for w in reader.rows(WorkerRecord) if w.stopped_at is None and w.worker_id != self.worker_id]
         for other in others:

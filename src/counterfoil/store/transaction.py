@@ -155,7 +155,9 @@ class Transaction:
     def _next_sequence(self, run_id: str) -> int:
         if run_id in self._sequences:
             return self._sequences[run_id] + 1
-        if (RunRecord, (run_id,)) not in self._put and run_id not in self._batch.moved:
+        where = (RunRecord, (run_id,))
+        named = where in self._keys and self._batch.rows[RunRecord].get((run_id,)) is not None  # as in every step
+        if not named and where not in self._put and run_id not in self._batch.moved:
             installation = self._batch.installation
             known = installation is not None and installation.installation_id == run_id
             if not known and (InstallationRecord, (run_id,)) not in self._put:
