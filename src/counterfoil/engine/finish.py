@@ -16,6 +16,7 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
 from counterfoil.store.port import Read
+from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
 HOUR_US = 3600 * 1_000_000
@@ -144,7 +145,7 @@ class Finish(RunVerb):
             if review.state is ReviewState.OPEN:
                 tx.put(replace(review, state=ReviewState.SUPERSEDED, void="the run ended"))
         tx.put(
-            replace(
+            changed(
                 run,
                 state=self.state,
                 reason=None,
