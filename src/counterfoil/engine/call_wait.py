@@ -17,6 +17,7 @@ from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, RunFailed, TimedOut, failure_from
+from counterfoil.model.run import RunRecord
 from counterfoil.rules.replay import Opened
 
 LOOK_AGAIN_US = 10_000_000
@@ -198,13 +199,16 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
             opened = await _opened(execution, position, name, data, StartChild)
             if verb.run_id == execution.run.run_id:
                 raise Refused("usage", problem=f"{workflow.name} cannot be its own child under the same request id")
-            admitted = await execution.owned(execution.write(verb))
+            await execution.owned(execution.write(verb))
+            with execution.opened.read() as reader:
+                stored = reader.get(RunRecord, verb.run_id)
+            wakes = stored is not None and stored.parent_run_id == execution.run.run_id
             while position not in execution.journal.ended:
                 seen = execution.journal.seen
                 await _take_child(execution, position, name, verb.run_id)
                 if position not in execution.journal.ended:
                     # A child that somebody else submitted first wakes its own parent, not this one: it is looked at again.
-                    due = execution.opened.clock.now_us() + LOOK_AGAIN_US if admitted == "existing" else None
+                    due = None if wakes else execution.opened.clock.now_us() + LOOK_AGAIN_US
                     wait = Wait("child", verb.run_id, opened.at, due, None, f"waits for {workflow.name}")
                     await execution.wait(wait, seen=seen)
             outcome = await execution.given(execution.journal.ended[position])

@@ -7,6 +7,7 @@ from typing import ClassVar
 from counterfoil.engine.verb import RunVerb, driven
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
+from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -23,7 +24,11 @@ class Withdraw(RunVerb):
     boundary: ClassVar[str] = "operation.advanced"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+        return (
+            Read.key(RunRecord, self.run_id),
+            Read.by(OperationRecord, "run_id", self.run_id),
+            Read.by(ReviewRecord, "run_id", self.run_id),
+        )
 
     def decide(self, tx: Transaction) -> None:
         driven(tx, self.run_id, self.fence)
@@ -33,6 +38,13 @@ class Withdraw(RunVerb):
         if operation.status.closed or operation.withdrawn is not None or (self.only_unsent and operation.sent):
             return
         tx.put(replace(operation, version=operation.version + 1, withdrawn=self.why))
+        for review in tx.find(ReviewRecord, "run_id", self.run_id):
+            if (
+                review.operation_id == operation.operation_id
+                and review.state is ReviewState.OPEN
+                and not operation.sent
+            ):
+                tx.put(replace(review, state=ReviewState.SUPERSEDED, void="withdrawn"))  # nobody is asked in vain
         tx.append(
             self.run_id,
             EntryKind.RULED,

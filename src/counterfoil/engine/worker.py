@@ -8,7 +8,7 @@ from typing import Any
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
 from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
-from counterfoil.engine.leases import Claim, StopIsOver, HolderGone
+from counterfoil.engine.leases import Claim, HolderGone, StopIsOver
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
