@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
@@ -30,8 +30,9 @@ def _of_entry(entry: Entry) -> Iterator[str]:
     elif entry.kind is EntryKind.ASKED:
         # A model's input stands in its entry; only a large one is kept beside, and then its digest is all that stands there.
         given = _data(entry).get("input")
-        if isinstance(given, dict) and list(given) == ["artifact"]:
-            yield str(given["artifact"])
+        fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        if fields.keys() == {"artifact"}:
+            yield str(fields["artifact"])
 
 
 def _data(entry: Entry) -> dict[str, Any]:
