@@ -205,11 +205,11 @@ def test_a_secret_is_asked_for_and_not_shown(cli: Cli) -> None:
     assert terminal.end() == 0
     assert "sesame" not in terminal.seen
     assert "gia" in terminal.seen
-    again = Terminal(cli, "writes", "suspend", "--receiver", "r", "--by", "gia")
+    again = Terminal(cli, "writes", "suspend", "--all", "--by", "gia")
     again.expect("Why:")
     again.type("a test\r")
     assert again.end() == 0
-    lift = Terminal(cli, "writes", "resume", "--receiver", "r", "--by", "gia", "--reason", "x")
+    lift = Terminal(cli, "writes", "resume", "--all", "--by", "gia", "--reason", "x")
     lift.expect("Secret of gia: ")
     lift.type("wrong\r")
     assert lift.end() == 3

@@ -49,7 +49,7 @@ ELSEWHERE = {
     "child.ended",
 }
 BEFORE = ("run.submitted", "decision.accepted", "review.answered", "operation.first_byte", "operation.classified")
-KILLED = [DemoOptions(crash_at=name) for name in (*PASSED, *(f"before:{name}" for name in BEFORE), "marker.flushed#2")]
+KILLED = [DemoOptions(crash_at=name) for name in (*PASSED, *(f"before:{name}" for name in BEFORE))]
 NOT_PASSED = DemoOptions(crash_at="timer.fired")
 
 
