@@ -1,6 +1,7 @@
 """What every stand-in has: armed faults, counted traffic, and a control address to see and change them."""
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 from counterfoil.testing.loopback.exchange import Exchange, Reply, Request
@@ -10,7 +11,7 @@ from counterfoil.testing.loopback.traffic import Traffic
 Body = dict[str, object]
 
 
-class StandIn:
+class StandIn(ABC):
     """One server on the loopback that stands in for something outside. Subclasses serve, and say what they show."""
 
     def __init__(self, faults: Faults) -> None:
@@ -18,13 +19,13 @@ class StandIn:
         self.traffic = Traffic()
         self.released = threading.Event()
 
+    @abstractmethod
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Serve a request that is not for the control address."""
-        raise NotImplementedError
 
+    @abstractmethod
     def state(self) -> Body:
         """What `GET /_control` shows: the counters first of all."""
-        raise NotImplementedError
 
     def views(self) -> Mapping[str, Callable[[], object]]:
         """What can be seen, by the name after `/_control/`."""
