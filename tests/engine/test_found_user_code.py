@@ -198,6 +198,38 @@ def test_a_fence_that_is_lost_is_no_problem_of_the_worker(house: House) -> None:
     asyncio.run(story())
 
 
+def test_a_fence_that_is_lost_at_a_suspension_is_none_either(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    suspend, thieves = runner.Runner._suspend, list[RunRecord]()
+
+    def stolen(driver: runner.Runner, waits: list[Any], due: int | None) -> Any:
+        if not thieves:
+            run, writer = driver.run, driver.opened.writer
+            writer.ask(HolderGone(run.run_id, run.worker_id or "", run.fence))
+            thieves.append(writer.ask(Claim(run.run_id, "wrk_other", driver.opened.deadlines)))
+        return suspend(driver, waits, due)
+
+    monkeypatch.setattr(runner.Runner, "_suspend", stolen)
+
+    @house.app.workflow(version=1, budget=BUDGET)
+    async def sleeping(run: Run, order: Order) -> int:
+        await run.sleep(timedelta(hours=1))
+        return 1
+
+    async def story() -> None:
+        house.found()
+        async with house.working():
+            run_id = await submit(house, sleeping, ORDER, "r")
+            await house.until(run_id, lambda run: run.worker_id == "wrk_other")
+            house.clock.advance(31)  # the other's lease
+            await house.state(run_id, "waiting")
+            house.clock.advance(3600)
+            await house.state(run_id, "completed")
+        assert len(thieves) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
 class Large:
     """Answers more than the journal holds."""
 

@@ -143,7 +143,7 @@ def test_a_jump_of_the_clock_stops_sending(house_with_crm: House, crm: SandboxPr
             run = await house.state(submitted.run_id, "parked")
             assert run.reason == "clock_jump" and list(crm.records()) == []
             house.clock.jump(-7200)
-            house.clock.advance(7300)  # the database's time never goes back: a worker looks again when the host has caught up
+            house.clock.advance(7300)  # the database's time never goes back: the host has to catch up
             await house.state(submitted.run_id, "completed")
         assert len(list(crm.records())) == 1
         house.clean()
