@@ -1,6 +1,7 @@
 """Found by an adversary: verdicts that nobody could move on from, and stops that end between a ruling and a wait."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from counterfoil.engine.advance import Advance
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.port import Run
 from counterfoil.engine.runner import Runner
-from counterfoil.model.errors import ReviewExpired
+from counterfoil.model.errors import Refused, ReviewExpired
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.answers import approve, asked, reject, reviews_of, revising, submit
@@ -186,3 +187,41 @@ def test_what_is_prepared_after_a_cancel_is_never_sent(
         house.clean()
 
     asyncio.run(story())
+
+
+def test_a_stand_in_approves_and_whom_it_stands_in_for_may_not_resolve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Together they would be the one person who approves and resolves alone."""
+
+    async def story(house: House, crm: SandboxProcess) -> None:
+        workflow = writing(house.app, create_case(house.app, "none", review=True))
+        house.found()
+        await house.app.people.add("zoe", roles=[], secret="zoe's", stand_in_for="ana")
+        crm.fault("drop-reply")
+        async with house.working():
+            run_id = await submit(house, workflow, ORDER, "r")
+            review = await asked(house, run_id)
+            await house.app.reviews.approve(review.review_id, digest=review.digest, by="zoe", secret="zoe's")
+            await house.until(run_id, lambda run: run.failed_tries == 1 and run.state.value == "waiting")
+            house.clock.advance(60)
+            assert (await house.state(run_id, "parked")).reason == "outcome_unknown"
+            (operation,) = house.operations(run_id)
+
+            async def resolve(by: str) -> None:
+                await house.app.operations.resolve(
+                    operation.operation_id, as_="succeeded", by=by, secret=SECRET, reason="seen", evidence=b"list",
+                    reference="case-1", expect_version=operation.version,
+                )  # fmt: skip
+
+            with pytest.raises(Refused) as own:
+                await resolve("ana")
+            assert own.value.code == "own_action"
+            await resolve("oscar")
+            await house.state(run_id, "completed")
+        house.clean()
+
+    with SandboxProcess("none") as crm:
+        house = House(tmp_path, monkeypatch, crm.url)
+        asyncio.run(story(house, crm))
+        house.app.close()
