@@ -32,7 +32,7 @@ def test_a_life_with_power_has_about_so_many_flushes(stage: Stage) -> None:
     )
     flushes = next(said["flushes"] for said in child.said if "flushes" in said)
     assert LEAST <= flushes <= MOST
-    assert len(acknowledged(stage)) > 8
+    assert len(acknowledged(stage)) > 6  # a step is told to its own driver alone; benchmarks count those
     check_nothing_lost(stage)
 
 

@@ -145,17 +145,27 @@ class Writer:
             outcomes = [Outcome(None, cast("CounterfoilError", problem))] * len(
                 batch
             )  # also a defect is told to who asked
-        touched = {w.verb.run_id: getattr(w.verb, "fence", None) is not None for w in batch if not w.verb.quiet}
+        # First whoever goes on: their next work overlaps with the count of what ended.
+        answers = list(zip(batch, outcomes, strict=True))
+        self._tell([(w, o) for w, o in answers if not w.verb.ends])
+        ending = [(w, o) for w, o in answers if w.verb.ends]
+        if ending:
+            self._count_heads([w.verb.run_id for w, o in ending if o.error is None])
+            self._tell(ending)
+
+    def _count_heads(self, run_ids: list[str]) -> None:
+        """Outside, before anybody hears that a run parked or ended; a failure does not undo what is committed."""
+        try:
+            self._ended(run_ids)
+        except CounterfoilError as problem:
+            log.error("the heads of ended runs could not be counted outside: %s", problem)
+
+    def _tell(self, answers: "list[tuple[_Waiting, Outcome]]") -> None:
+        touched = {w.verb.run_id: getattr(w.verb, "fence", None) is not None for w, _ in answers if not w.verb.quiet}
         if touched:
             self._committed(touched)
-        _deliver(batch, outcomes)
-        over = [w.verb.run_id for w, o in zip(batch, outcomes, strict=True) if w.verb.ends and o.error is None]
-        if over:
-            # After the answers: the outside count of heads says what is claimed of a chain, and no send waits for it.
-            try:
-                self._ended(over)
-            except CounterfoilError as problem:
-                log.error("the heads of ended runs could not be counted outside: %s", problem)
+        if answers:
+            _deliver([w for w, _ in answers], [o for _, o in answers])
 
     def _apply(self, verbs: Sequence[RunVerb]) -> list[Outcome]:
         if self._broken is not None and any(verb.sends for verb in verbs):
