@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 COLUMNS = 3  # what 80 characters hold
 
 
+WIDE = 118  # columns
+
+
 @dataclass(frozen=True, slots=True)
 class Telling:
     """Colour is Rich's decision: it asks whether the stream is a terminal."""
@@ -92,6 +95,8 @@ class Telling:
         for label in rows[0]:
             table.add_row(Text(label, "bold"), *(Text(column[label]) for column in rows))
         self.console.print()
+        if not self.console.is_terminal:
+            self.console.width = max(self.console.width, WIDE)  # nobody set a width there: no word needs to be broken
         self.console.print(table)
 
     def _line(self, what: str, text: str, style: str = "cyan") -> None:
