@@ -12,10 +12,9 @@ from counterfoil.engine import reconcile
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.resolve import Resolution, Resolve
 from counterfoil.engine.situation import Target, newest_review, target_of
-from counterfoil.engine.verb import owner_facts
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
-from counterfoil.model.people import owner_of
+from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.store.port import Reader
 
@@ -102,10 +101,7 @@ def _review_asked(opened: Opened, reader: Reader, operation: OperationRecord) ->
     """What a new review of it would ask: from the code, or from its newest review where this code does not know it."""
     known = opened.registry.operations.get(operation.name)
     if known is not None:
-        if known.review is None:
-            return None
-        expires_us = int(known.review.expires_in.total_seconds() * 1_000_000)
-        return {"role": known.review.role, "expires_us": expires_us, "owner": owner_facts(owner_of(known.review.owner))}
+        return known.review_facts()
     review = newest_review(reader.find(ReviewRecord, "operation_id", operation.operation_id))
     if review is None:
         return None

@@ -17,12 +17,10 @@ from counterfoil.model.codec import BODY_LIMIT, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import budget_left, pause_before
+from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
 from counterfoil.rules.replay import Outcome
 from counterfoil.store.journaling import Written, written
 from counterfoil.store.user_transaction import in_one_transaction
-
-FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 300 * 1_000_000
 
 
 async def step(

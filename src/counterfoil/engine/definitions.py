@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from counterfoil.model.budget import Budget, Retry
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
-from counterfoil.model.people import Owner, owner_of
+from counterfoil.model.people import Owner, owner_facts, owner_of
 from counterfoil.model.review import ReviewBy
 
 P = TypeVar("P")
@@ -67,11 +67,10 @@ class Operation(Generic[P, R]):
         """Role, time and owner of the review that it asks for, as JSON; None where it asks for none."""
         if self.review is None:
             return None
-        owner = owner_of(self.review.owner)
         return {
             "role": self.review.role,
             "expires_us": self.review.expires_in // timedelta(microseconds=1),
-            "owner": {"name": owner.name, "within_us": owner.within // timedelta(microseconds=1), "then": owner.then},
+            "owner": owner_facts(owner_of(self.review.owner)),
         }
 
     def key_of(self, payload: Any) -> str | None:

@@ -12,14 +12,13 @@ from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
 from counterfoil.engine.sender import attempt
-from counterfoil.engine.situation import FIRST_PAUSE_US, LONGEST_PAUSE_US, Target
-from counterfoil.engine.verb import owner_facts
+from counterfoil.engine.situation import Target
 from counterfoil.model.codec import parsed
 from counterfoil.model.operation import AttemptRecord, OperationRecord
-from counterfoil.model.people import owner_of
+from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import pause_before
+from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
 from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
@@ -97,10 +96,10 @@ def _pause(execution: Execution, operation_id: str) -> int | None:
 def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
     """Under which reason a person is asked. Another operation's doubt, or a clock, makes no demand of its own."""
     record, ruling = advanced.operation, advanced.ruling
-    with execution.opened.read() as reader:
-        run = reader.get(RunRecord, execution.run.run_id) or execution.run
     detail = f"op-{record.number} ({record.name}): case {advanced.case.letter}, {advanced.case.sentence}"
     if ruling.kind is Kind.ASK_PERSON:
+        with execution.opened.read() as reader:
+            run = reader.get(RunRecord, execution.run.run_id) or execution.run
         reason = park_reason_of(ruling, run, execution.opened.clock.now_us())
         return Demand(reason, detail, _owner(execution, record, reason))
     reasons = {

@@ -91,7 +91,8 @@ class Propose(RunVerb):
         return operation, proposal
 
     def _next_version(self, tx: Transaction) -> OperationRecord:
-        operation = next(o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.replaces)
+        assert self.replaces is not None, "only a replacement has a version before it"
+        operation = tx.must(OperationRecord, self.replaces)
         # Rule 9: from the first attempt its digest is frozen; an operation that is maybe sent is never bound to a newer version.
         if operation.sent or operation.status is not OperationStatus.PREPARED:
             raise Refused("frozen_payload", operation_id=operation.operation_id)
@@ -149,9 +150,7 @@ class Prepare(RunVerb):
             )
             tx.put(proposal)
         else:
-            operation = next(
-                o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.operation_id
-            )
+            operation = tx.must(OperationRecord, self.operation_id)
         if operation.status is OperationStatus.PREPARED and not operation.sent:
             operation = self._intention(tx, operation)
         operation = _unwanted(run, operation)

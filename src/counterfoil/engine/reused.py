@@ -37,8 +37,7 @@ class Follow(RunVerb):
         )
 
     def decide(self, tx: Transaction) -> bool:
-        operations = tx.find(OperationRecord, "run_id", self.run_id)
-        operation = next(o for o in operations if o.operation_id == self.operation_id)
+        operation = tx.must(OperationRecord, self.operation_id)
         first = tx.must(OperationRecord, self.first_id)
         if operation.status.closed or operation.reused_from is None:
             return True

@@ -55,11 +55,7 @@ class Answer(RunVerb):
 
     def decide(self, tx: Transaction) -> Answered:
         review = tx.must(ReviewRecord, self.review_id)
-        person = next((p for p in tx.all(PersonRecord) if p.name == self.person), None)
-        if person is None:
-            raise Refused("unknown_person", name=self.person)
-        if not may_decide(person, review.role, tx.all(PersonRecord)):
-            raise Refused("role_missing", name=self.person, role=review.role)
+        _check_reviewer(tx, self.person, review.role)
         matched, refused = self._matched(review, tx.now)
         answers = tx.find(AnswerRecord, "review_id", self.review_id)
         tx.put(
@@ -150,18 +146,12 @@ class WithdrawApproval(RunVerb):
 
     def decide(self, tx: Transaction) -> ReviewRecord:
         review = tx.must(ReviewRecord, self.review_id)
-        operation = next(
-            o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == review.operation_id
-        )
+        operation = tx.must(OperationRecord, review.operation_id)
         if operation.sent or operation.status is not OperationStatus.PREPARED:
             raise Refused("already_sent", operation_id=operation.operation_id)
         if review.state not in (ReviewState.APPROVED, ReviewState.OPEN):
             raise Refused("review_closed", review_id=review.review_id, state=review.state.value)
-        person = next((p for p in tx.all(PersonRecord) if p.name == self.person), None)
-        if person is None:
-            raise Refused("unknown_person", name=self.person)
-        if not may_decide(person, review.role, tx.all(PersonRecord)):
-            raise Refused("role_missing", name=self.person, role=review.role)
+        _check_reviewer(tx, self.person, review.role)
         withdrawn = replace(
             review,
             state=ReviewState.REJECTED,
@@ -188,3 +178,13 @@ class WithdrawApproval(RunVerb):
             "matched": "now",
             "kind": review.kind,
         }
+
+
+def _check_reviewer(tx: Transaction, name: str, role: str) -> None:
+    """Raises Refused(unknown_person | role_missing)."""
+    people = tx.all(PersonRecord)
+    person = next((person for person in people if person.name == name), None)
+    if person is None:
+        raise Refused("unknown_person", name=name)
+    if not may_decide(person, role, people):
+        raise Refused("role_missing", name=name, role=role)

@@ -14,12 +14,10 @@ from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.authority import may_decide
-from counterfoil.rules.budget import budget_left, pause_before
+from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
 from counterfoil.rules.gather import Situation
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
-
-FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 5 * 60 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def target_of(operation: OperationRecord, scope: str, review: dict[str, Any] | N
 
 
 def operation_in(tx: Transaction, target: Target) -> OperationRecord:
-    return next(o for o in tx.find(OperationRecord, "run_id", target.run_id) if o.operation_id == target.operation_id)
+    return tx.must(OperationRecord, target.operation_id)
 
 
 def newest_review(reviews: Sequence[ReviewRecord]) -> ReviewRecord | None:

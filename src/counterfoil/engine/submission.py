@@ -5,12 +5,12 @@ from typing import Any
 
 from counterfoil.engine.definitions import Workflow
 from counterfoil.engine.submit import Submit
-from counterfoil.engine.verb import Deadlines, owner_facts
+from counterfoil.engine.verb import Deadlines
 from counterfoil.model import ids
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import BODY_LIMIT, compact, payload_digest
 from counterfoil.model.errors import Refused
-from counterfoil.model.people import owner_of
+from counterfoil.model.people import owner_facts, owner_of
 
 
 def budget_facts(budget: Budget) -> dict[str, Any]:

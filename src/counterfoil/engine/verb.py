@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from counterfoil.model.errors import Refused
-from counterfoil.model.people import Owner
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -34,10 +33,6 @@ def driven(tx: Transaction, run_id: str, fence: int) -> RunRecord:
     if run.fence != fence or run.state is not RunState.RUNNING:
         raise Refused("fence_lost", run_id=run_id)
     return run
-
-
-def owner_facts(owner: Owner) -> dict[str, Any]:
-    return {"name": owner.name, "within_us": int(owner.within.total_seconds() * 1_000_000), "then": owner.then}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,7 @@ class Withdraw(RunVerb):
 
     def decide(self, tx: Transaction) -> None:
         driven(tx, self.run_id, self.fence)
-        operation = next(
-            o for o in tx.find(OperationRecord, "run_id", self.run_id) if o.operation_id == self.operation_id
-        )
+        operation = tx.must(OperationRecord, self.operation_id)
         if operation.status.closed or operation.withdrawn is not None or (self.only_unsent and operation.sent):
             return
         tx.put(replace(operation, version=operation.version + 1, withdrawn=self.why))

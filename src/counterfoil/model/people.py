@@ -2,6 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,11 @@ class Owner:
 def owner_of(who: Owner | str) -> Owner:
     """A bare name means: within 24 hours."""
     return who if isinstance(who, Owner) else Owner(who, within=timedelta(hours=24))
+
+
+def owner_facts(owner: Owner) -> dict[str, Any]:
+    """An owner as JSON: name, the time to act in microseconds, and who is next."""
+    return {"name": owner.name, "within_us": owner.within // timedelta(microseconds=1), "then": owner.then}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ def budget_left(budget: dict[str, Any], run: RunRecord, now: int, *, spend_reser
     return None
 
 
+FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 5 * 60 * 1_000_000  # where nobody said otherwise
+
+
 def pause_before(n: int, first_us: int, longest_us: int) -> int:
     """Microseconds to wait before try n + 1 after n failed tries: doubling, bounded."""
     return min(first_us << min(max(n - 1, 0), 40), longest_us)
