@@ -40,6 +40,7 @@ from counterfoil.engine.definitions import (
     dumped,
     signature_of,
 )
+from counterfoil.engine.isolation import Isolate
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
 from counterfoil.engine.verb import Deadlines
@@ -172,11 +173,11 @@ class App:
             worker.stop()
             await part
 
-    def new_worker(self, *, only: frozenset[str] | None = None) -> Worker:
-        """A worker to be run by the caller (`await worker.run()`)."""
+    def new_worker(self, *, only: frozenset[str] | None = None, isolate: Isolate | None = None) -> Worker:
+        """A worker to be run by the caller (`await worker.run()`). `isolate` starts a process for a suspect alone."""
         opened = self.open()
         check_owners(self.registry, opened)
-        return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only)
+        return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only, isolate=isolate)
 
     # ------------------------------------------------------------------ looking
 

@@ -30,18 +30,11 @@ class Claim(RunVerb):
 
     def decide(self, tx: Transaction) -> RunRecord | None:
         run = tx.must(RunRecord, self.run_id)
-        if not self._claimable(run, tx.now):
+        if not _claimable(run, tx.now):
             return None
         crashed = run.state is RunState.RUNNING and run.executing
-        if crashed and run.executing == ALONE:
-            owner = parsed(run.budget)["owner"]
-            tx.put(parked(run, ParkReason.POISONED, PARK_SENTENCES[ParkReason.POISONED], owner, tx.now, None, None))
-            tx.append(
-                self.run_id,
-                EntryKind.PARKED,
-                name=ParkReason.POISONED.value,
-                data={"owner": owner["name"], "crashes": run.crashes + 1},
-            )
+        if died_alone(run):
+            _poisoned(tx, run)
             return None
         claimed = changed(
             waited(run, tx.now),
@@ -70,10 +63,42 @@ class Claim(RunVerb):
         )
         return tx.must(RunRecord, self.run_id)
 
-    def _claimable(self, run: RunRecord, now: int) -> bool:
-        if run.state in (RunState.PENDING, RunState.WAITING):
-            return run.due_at is not None and run.due_at <= now
-        return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
+
+@dataclass(frozen=True, slots=True)
+class DiedAlone(RunVerb):
+    """Park a run that brought down the process in which it ran alone, without claiming it. Gives whether it did."""
+
+    boundary: ClassVar[str] = "run.parked"
+    ends: ClassVar[bool] = True
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id)
+        if not died_alone(run) or not _claimable(run, tx.now):
+            return False
+        _poisoned(tx, run)
+        return True
+
+
+def died_alone(run: RunRecord) -> bool:
+    """Of a claimable run: whoever drove it is gone, and nothing executed beside it."""
+    return run.state is RunState.RUNNING and run.executing == ALONE
+
+
+def _poisoned(tx: Transaction, run: RunRecord) -> None:
+    owner = parsed(run.budget)["owner"]
+    tx.put(parked(run, ParkReason.POISONED, PARK_SENTENCES[ParkReason.POISONED], owner, tx.now, None, None))
+    tx.append(
+        run.run_id,
+        EntryKind.PARKED,
+        name=ParkReason.POISONED.value,
+        data={"owner": owner["name"], "crashes": run.crashes + 1},
+    )
+
+
+def _claimable(run: RunRecord, now: int) -> bool:
+    if run.state in (RunState.PENDING, RunState.WAITING):
+        return run.due_at is not None and run.due_at <= now
+    return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Any
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
 from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
-from counterfoil.engine.leases import Claim, HolderGone, StopIsOver
+from counterfoil.engine.isolation import Isolate, Isolation
+from counterfoil.engine.leases import Claim, DiedAlone, HolderGone, StopIsOver, died_alone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
@@ -24,12 +25,24 @@ POLL_US = 50_000  # how often another process's commits are looked for
 HEARTBEAT_US = 5 * MICROSECONDS
 SUSPECT = 2  # after so many crashes a run is driven alone
 DRAIN_S = 30.0
+ALL = 1 << 31
 
 
 class Worker:
-    """`run` drives runs until `stop`. `problems` keeps what no run could be blamed for, newest last."""
+    """`run` drives runs until `stop`. `problems` keeps what no run could be blamed for, newest last.
 
-    def __init__(self, opened: Opened, *, concurrency: int = 256, only: frozenset[str] | None = None) -> None:
+    With `isolate` suspects run in processes of their own. Without, in this one, with nothing beside them. `only` restricts
+    it to these runs.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        *,
+        concurrency: int = 256,
+        only: frozenset[str] | None = None,
+        isolate: Isolate | None = None,
+    ) -> None:
         self.opened = opened
         self.worker_id = f"wrk_{opened.chance.hex(80)}"
         self.problems: list[BaseException] = []
@@ -43,6 +56,8 @@ class Worker:
         self._seen_at = 0
         self._version = -1
         self._left: set[str] = set()  # runs that this worker cannot take: another may
+        self._isolation = Isolation(isolate, self._suspect_left, self._wake.set) if isolate is not None else None
+        self._queued: set[str] = set()  # suspects that were seen and wait for their turn in the one child process
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Drive until `stop`, or with `until_idle` until nothing is due and nothing is driven."""
@@ -94,12 +109,19 @@ class Worker:
                 # A lock, a full disk, a file that was replaced: never an outcome. It is tried again, and it is seen.
                 log.error("this worker cannot reach its database: %s", problem)
                 claimed = 1
-            if until_idle and not claimed and not self._runners and not self._wake.is_set():
-                with self.opened.read() as reader:
-                    due = reader.next_due()
-                if due is None or due > self.opened.clock.now_us():
-                    return
+            driving = self._runners or (self._isolation is not None and self._isolation.busy)
+            if until_idle and not claimed and not driving and not self._wake.is_set() and not self._anything_due():
+                return
             await self.opened.clock.wait(self._wake, self._next_look())
+
+    def _anything_due(self) -> bool:
+        with self.opened.read() as reader:
+            if self._only is None:
+                due = reader.next_due()
+            else:
+                mine = [reader.get(RunRecord, run_id) for run_id in self._only - self._left]
+                due = min((run.due_at for run in mine if run is not None and run.due_at is not None), default=None)
+        return due is not None and due <= self.opened.clock.now_us()
 
     async def _turn(self) -> int:
         """Show that this worker lives, notice others, claim what is due. Gives how many runs were taken."""
@@ -121,6 +143,9 @@ class Worker:
         await self._move_the_hung()
         if not self.opened.clock_jumped():
             await self._take_up_parked(ParkReason.CLOCK_JUMP)
+        await self._notice_the_dead()
+
+    async def _notice_the_dead(self) -> None:
         with self.opened.read() as reader:
             others = [w for w in reader.rows(WorkerRecord) if w.stopped_at is None and w.worker_id != self.worker_id]
         for other in others:
@@ -174,39 +199,59 @@ class Worker:
         with self.opened.read() as reader:
             # The database's time never goes back: after a wall clock that did, it is ahead of this host's.
             now = max(now, reader.installation.clock_us if reader.installation else 0)
-            due = reader.claimable(now, free + len(self._left) + len(self._runners))
-            runs = [
-                reader.get(RunRecord, run_id)
-                for run_id in due
-                if run_id not in self._left and run_id not in self._runners
-            ]
+            beside = len(self._left) + len(self._runners) + len(self._queued)
+            due = reader.claimable(now, free + beside if self._only is None else ALL)
+            runs = [reader.get(RunRecord, run_id) for run_id in due if self._mine(run_id)]
         due_runs = [run for run in runs if run is not None]
         suspects = [run for run in due_runs if _suspect(run)]
-        if suspects:
+        self._queued = {run.run_id for run in suspects}
+        if suspects and self._isolation is None:
             # A run that brought its worker down before is driven with nothing beside it: if it does so again, it was this
             # run. Nothing else is taken up until this worker is empty, so that the suspect gets its turn.
             due_runs = [] if self._runners else suspects[:1]
         return sum(await asyncio.gather(*(self._take(run) for run in due_runs)))
+
+    def _mine(self, run_id: str) -> bool:
+        return run_id not in self._left and run_id not in self._runners and (self._only is None or run_id in self._only)
 
     def _alone(self) -> bool:
         return any(runner.run.crashes >= SUSPECT for runner in self._runners.values())
 
     async def _take(self, run: RunRecord) -> int:
         now = self.opened.clock.now_us()
-        if self._only is not None and run.run_id not in self._only:
-            self._left.add(run.run_id)
-            return 0
         if run.state is RunState.PARKED or self._hopeless(run, now):
             return int(await self._overdue(run))
         workflow = self.opened.registry.workflows.get((run.workflow, run.workflow_version))
         if workflow is None and not run.cancel_asked:
             await self._without_code(run)
             return 0
+        if self._isolation is not None and _suspect(run):
+            await self._apart(run, self._isolation)
+            return 0
         claimed = await self.opened.write(Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=_suspect(run)))
         if claimed is None:
             return 0
         self._start(claimed, workflow)
         return 1
+
+    async def _apart(self, run: RunRecord, isolation: Isolation) -> None:
+        """A suspect is never driven here, so that it cannot take the others down. One that died alone is claimed no more."""
+        if died_alone(run):
+            await self.opened.write(DiedAlone(run.run_id))
+        elif not isolation.busy:  # else it stays due: its turn comes, or another worker takes it
+            isolation.start(run.run_id)
+
+    async def _suspect_left(self, run_id: str, status: int | None) -> None:
+        """A suspect's process has ended. If it died, what a heartbeat would find later is done at once."""
+        if status == 0:
+            return
+        log.error("run %s, which brought down workers before: its own process ended with %s", run_id, status)
+        try:
+            await self._notice_the_dead()
+            if not await self.opened.write(DiedAlone(run_id)):
+                self._left.add(run_id)  # it did not come as far as its claim: not at once again
+        except StorageError as problem:
+            log.error("this worker cannot reach its database: %s", problem)
 
     def _hopeless(self, run: RunRecord, now: int) -> bool:
         """Its deadline has passed by a margin: whoever could have taken it did not."""
@@ -260,12 +305,16 @@ class Worker:
         self._wake.set()
 
     async def _drain(self) -> None:
+        if self._isolation is not None:
+            self._isolation.leave()
         for runner in list(self._runners.values()):
             runner.drain()
         if self._parts:
             await asyncio.wait(self._parts, timeout=DRAIN_S)
         for part in list(self._parts):
             part.cancel()
+        if self._isolation is not None:
+            await self._isolation.left()
 
 
 def _suspect(run: RunRecord) -> bool:

@@ -67,6 +67,7 @@ class WorkerRecord:
     seen_at: int
     draining: int
     stopped_at: int | None
+    quiet: int = 0  # 1: a person asked it to take up nothing more
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,19 @@ class EntryKind(StrEnum):
     RESUMED = "resumed"
     CANCEL_ASKED = "cancel_asked"
     FINISHED = "finished"
+    TENDED = "tended"  # taken, handed over, put off, spoken about
     # facts that belong to no run: entries of the installation's own chain
     INSTALLED = "installed"
     PERSON = "person"
     WRITES = "writes"
     RESTORE = "restore"
+    GRANT = "grant"
+    TOKEN = "token"
+    IDENTITY = "identity"
+    APPROVAL_KEY = "approval_key"
+    SIGNED_IN = "signed_in"
+    IMPORTED = "imported"
+    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,9 @@ class OperationRecord:
     incarnation: int
     prepared_at: int
     closed_at: int | None
+    target: str | None = None  # what the payload marks as Target: whom or what it changes
+    amount_minor: int | None = None  # what the payload marks as Money, in the currency's minor unit
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

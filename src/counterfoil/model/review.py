@@ -61,6 +61,7 @@ class ReviewRecord:
     used_by: str | None
     void: str | None
     incarnation: int
+    needed: int = 1  # how many different people must approve
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +78,5 @@ class AnswerRecord:
     ask_revision: int
     at: int
     matched: str  # now, earlier, other_digest, closed, expired
+    key_id: str | None = None  # the approval key that signed this answer, and its signature as hex
+    signature: str | None = None

@@ -125,6 +125,7 @@ class RunRecord:
     executing: int
     sequence: int
     head: bytes
+    submitted_by: str | None = None  # the person who submitted it; None where a program did, under its own name
 
 
 # What a lease or the chain itself moves: not evidence, so not rebuilt from the journal.

@@ -36,7 +36,7 @@ class Rebuilt:
                 yield table.name, key, WHOLE_ROW
                 continue
             for column, value in zip(table.journaled, table.evidence_of(row), strict=True):
-                if columns.get(column) != plain(value):
+                if columns.get(column, table.added.get(column)) != plain(value):
                     yield table.name, key, column
         for key in wanted:
             yield table.name, key, WHOLE_ROW

@@ -1,12 +1,15 @@
 """Records and tables: one record class is one table, its fields are the columns."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, get_type_hints
 
+from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord
+from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
     ContractRecord,
@@ -22,6 +25,7 @@ from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RUN_VOLATILE, RunRecord
+from counterfoil.model.statement import ImportRecord, StatementLineRecord
 
 Key = tuple[str | int, ...]
 Values = tuple[Any, ...]
@@ -44,7 +48,8 @@ class Table:
     """How one record is stored. Made by `_table`.
 
     `order` is the order in which rows are given back, `indexes` the columns that `find` takes. `journaled` are the
-    columns that are evidence: each change of them stands in the journal, and `verify` rebuilds them from there.
+    columns that are evidence: each change of them stands in the journal, and `verify` rebuilds them from there. `added` are
+    columns that came with a migration, with what a row from before has in them: its entries do not know them.
     """
 
     record: type[Any]
@@ -54,6 +59,7 @@ class Table:
     indexes: frozenset[str]
     columns: tuple[str, ...]
     journaled: tuple[str, ...]
+    added: dict[str, Any]
     enums: tuple[tuple[int, type[StrEnum]], ...]
     values: Callable[[Any], Values]
     key_of: Callable[[Any], Key]
@@ -94,6 +100,7 @@ def _table(
         indexes=frozenset(indexes.split()),
         columns=columns,
         journaled=journaled,
+        added={field.name: field.default for field in fields(record) if field.default is not MISSING},
         enums=tuple(
             (place, hints[column])
             for place, column in enumerate(columns)
@@ -128,6 +135,19 @@ ALL: tuple[Table, ...] = (
     _table(MessageRecord, "messages", "run_id sequence", indexes="run_id"),
     _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
+    _table(GrantRecord, "grants", "grant_id", order="granted_at grant_id"),
+    _table(TokenRecord, "tokens", "token_id", order="created_at token_id", indexes="person token_hash"),
+    _table(IdentityRecord, "identities", "issuer subject", indexes="person"),
+    _table(SessionRecord, "sessions", "session_id", order="begun_at session_id", indexes="person", evidence=False),
+    _table(ApprovalKeyRecord, "approval_keys", "key_id", order="added_at key_id"),
+    _table(TendingRecord, "tending", "subject", indexes="run_id"),
+    _table(CommentRecord, "comments", "comment_id", order="at comment_id", indexes="subject run_id"),
+    _table(ImportRecord, "imports", "import_id", order="at import_id"),
+    _table(StatementLineRecord, "statement_lines", "import_id line", indexes="import_id operation_id", evidence=False),
+    _table(DutyRecord, "duties", "name", evidence=False),
+    _table(NoticeRecord, "notices", "notice_id", order="made_at notice_id", indexes="subject", evidence=False),
+    _table(SampleRecord, "samples", "metric labels at", indexes="metric", evidence=False),
+    _table(SpanRecord, "spans", "span_id", order="began_at span_id", indexes="run_id", evidence=False),
 )
 
 ENTRIES: Table = _table(Entry, "entries", "run_id sequence", indexes="run_id", evidence=False)

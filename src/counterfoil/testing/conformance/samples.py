@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord
+from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
     ContractRecord,
@@ -18,6 +21,7 @@ from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.model.statement import ImportRecord, StatementLineRecord
 
 DIGEST = "sha256:" + "ab" * 32
 
@@ -221,4 +225,17 @@ def one_of_each(run_id: str) -> list[Any]:
         MessageRecord(run_id, 0, "user", "Bitte\nzurück", 17),
         DocumentRecord(run_id, "preferences", 1, DIGEST, "{}", 18),
         SignalRecord(run_id, "sig_1", "paid", "{}", DIGEST, 19, None),
+        GrantRecord("grt_1", "manager", "answer", "refund", None, None, 50_000, "EUR", "ana", 20, None),
+        TokenRecord("tok_1", "ana", "build", "sha256", "{}", 21, 22, None),
+        IdentityRecord("https://id.example", "4711", "ana", 23),
+        SessionRecord("ses_1", "ana", "secret", 24, 25, 26, None),
+        ApprovalKeyRecord("key_1", "00ff", "ana", 27, None),
+        TendingRecord("rev_1", run_id, "ana", 28, 29, "ana", "bank holiday", None, None),
+        CommentRecord("com_1", "rev_1", run_id, "ana", "sieht gut aus 👍", 30),
+        ImportRecord("imp_1", "stripe", "may.csv", DIGEST, "ana", 31, 1, 1, 0),
+        StatementLineRecord("imp_1", 1, "re_1", 1250, "EUR", 32, operation.operation_id, "matched"),
+        DutyRecord("expiry", "wrk_1", 33, 34, 35, None, 36),
+        NoticeRecord("ntc_1", "rev_1", run_id, "entered", "ana", "apprise", "{}", 37, 38, 1, None, "refused"),
+        SampleRecord("operations_unresolved", "{}", 39, 2.5),
+        SpanRecord("spn_1", "recovery", "crash", run_id, 40, None),
     ]

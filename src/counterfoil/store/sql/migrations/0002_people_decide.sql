@@ -1,0 +1,177 @@
+-- People decide: roles and their grants, tokens, signed answers, the inbox, money, duties and what is counted.
+
+ALTER TABLE runs ADD COLUMN submitted_by TEXT;
+ALTER TABLE operations ADD COLUMN target TEXT;
+ALTER TABLE operations ADD COLUMN amount_minor INTEGER;
+ALTER TABLE operations ADD COLUMN currency TEXT;
+ALTER TABLE reviews ADD COLUMN needed INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE answers ADD COLUMN key_id TEXT;
+ALTER TABLE answers ADD COLUMN signature TEXT;
+ALTER TABLE workers ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0;
+
+-- The inbox: what needs a person, by index only, however many runs have ended.
+CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
+CREATE INDEX reviews_open ON reviews (expires_at, review_id) WHERE state = 'open';
+CREATE INDEX operations_open ON operations (receiver, number) WHERE status IN ('in_flight', 'unknown');
+CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;
+
+CREATE TABLE grants (
+    grant_id TEXT PRIMARY KEY,
+    role TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    workflow TEXT,
+    operation TEXT,
+    kind TEXT,
+    up_to_minor INTEGER,
+    currency TEXT,
+    granted_by TEXT NOT NULL,
+    granted_at INTEGER NOT NULL,
+    withdrawn_at INTEGER,
+    CHECK ((up_to_minor IS NULL) = (currency IS NULL))
+) STRICT;
+
+CREATE TABLE tokens (
+    token_id TEXT PRIMARY KEY,
+    person TEXT NOT NULL REFERENCES people,
+    name TEXT NOT NULL,
+    token_hash TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT;
+
+CREATE INDEX tokens_person ON tokens (person);
+
+CREATE TABLE identities (
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    person TEXT NOT NULL REFERENCES people,
+    bound_at INTEGER NOT NULL,
+    PRIMARY KEY (issuer, subject)
+) STRICT;
+
+CREATE INDEX identities_person ON identities (person);
+
+CREATE TABLE sessions (
+    session_id TEXT PRIMARY KEY,
+    person TEXT NOT NULL,
+    how TEXT NOT NULL CHECK (how IN ('secret', 'provider', 'token')),
+    begun_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    ended_at INTEGER
+) STRICT;
+
+CREATE INDEX sessions_person ON sessions (person);
+
+CREATE TABLE approval_keys (
+    key_id TEXT PRIMARY KEY,
+    public_key TEXT NOT NULL,
+    added_by TEXT NOT NULL,
+    added_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE tending (
+    subject TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    taken_by TEXT,
+    taken_at INTEGER,
+    snoozed_until INTEGER,
+    snoozed_by TEXT,
+    snooze_reason TEXT,
+    escalated_to TEXT,
+    escalated_at INTEGER
+) STRICT;
+
+CREATE INDEX tending_run_id ON tending (run_id);
+
+CREATE TABLE comments (
+    comment_id TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    person TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX comments_subject ON comments (subject);
+CREATE INDEX comments_run_id ON comments (run_id);
+
+CREATE TABLE imports (
+    import_id TEXT PRIMARY KEY,
+    receiver TEXT NOT NULL,
+    name TEXT NOT NULL,
+    file_digest TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    matched INTEGER NOT NULL,
+    resolved INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE statement_lines (
+    import_id TEXT NOT NULL,
+    line INTEGER NOT NULL,
+    reference TEXT,
+    amount_minor INTEGER,
+    currency TEXT,
+    at INTEGER,
+    operation_id TEXT,
+    result TEXT NOT NULL CHECK (result IN ('matched', 'resolved', 'theirs_not_ours', 'mismatch', 'several')),
+    PRIMARY KEY (import_id, line)
+) STRICT;
+
+CREATE INDEX statement_lines_operation_id ON statement_lines (operation_id) WHERE operation_id IS NOT NULL;
+
+-- What the installation does by itself: one holder of each duty.
+CREATE TABLE duties (
+    name TEXT PRIMARY KEY,
+    holder TEXT,
+    lease_until INTEGER,
+    started_at INTEGER,
+    succeeded_at INTEGER,
+    problem TEXT,
+    next_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE notices (
+    notice_id TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    what TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    channel TEXT NOT NULL CHECK (channel IN ('apprise', 'webhook')),
+    body TEXT NOT NULL,
+    made_at INTEGER NOT NULL,
+    next_try_at INTEGER,
+    tries INTEGER NOT NULL,
+    sent_at INTEGER,
+    problem TEXT
+) STRICT;
+
+CREATE INDEX notices_subject ON notices (subject);
+CREATE INDEX notices_next_try_at ON notices (next_try_at) WHERE next_try_at IS NOT NULL;
+
+CREATE TABLE samples (
+    metric TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (metric, labels, at)
+) STRICT;
+
+CREATE INDEX samples_at ON samples (at);
+
+CREATE TABLE spans (
+    span_id TEXT PRIMARY KEY,
+    what TEXT NOT NULL CHECK (what IN ('recovery', 'intervention')),
+    label TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    began_at INTEGER NOT NULL,
+    ended_at INTEGER
+) STRICT;
+
+CREATE INDEX spans_run_id ON spans (run_id);
+CREATE INDEX spans_ended_at ON spans (ended_at) WHERE ended_at IS NOT NULL;
