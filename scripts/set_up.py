@@ -21,7 +21,7 @@ VENV = ROOT / ".venv"
 NPM = ROOT / "tests" / "servers" / "npm"
 
 # Commands that tests call, and the Debian package that brings each.
-SYSTEM = {"git": "git", "npm": "npm"}
+SYSTEM = {"chromium": "chromium", "git": "git", "npm": "npm", "promtool": "prometheus"}
 
 OLDEST = (3, 11)
 
