@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DutyRecord:
-    """One row of `duties`: one holder at a time."""
+    """One row of `duties`: one holder at a time. `mark` is how far it came, in its own terms."""
 
     name: str
     holder: str | None
@@ -14,6 +14,7 @@ class DutyRecord:
     succeeded_at: int | None
     problem: str | None
     next_at: int
+    mark: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Batch:
     entries: list[Entry] = field(default_factory=list[Entry])
     moved: dict[str, Chain] = field(default_factory=dict[str, Chain])  # chains that got entries in this batch
     before: dict[tuple[type[Any], Key], Any | None] = field(default_factory=dict[tuple[type[Any], Key], Any])
+    dropped: dict[tuple[type[Any], Key], None] = field(default_factory=dict[tuple[type[Any], Key], None])
     counted: bool = False
     _counters: dict[str, int] | None = None
     _other_chains: dict[str, Chain] | None = None
@@ -115,6 +116,12 @@ class Batch:
                     members[value][key] = None
         return True
 
+    def drop(self, table: type[Any], key: Key) -> None:
+        """Take a verb's deletion of a row that is no evidence."""
+        self.rows.setdefault(table, {})[key] = None
+        self.before.pop((table, key), None)
+        self.dropped[(table, key)] = None
+
     def extend(self, entries: list[Entry]) -> None:
         """Take a verb's finished entries."""
         self.entries += entries
@@ -124,7 +131,7 @@ class Batch:
     @property
     def wrote(self) -> bool:
         """Whether any verb left something to store."""
-        return bool(self.entries or self.before or self.counted)
+        return bool(self.entries or self.before or self.counted or self.dropped)
 
     def rolling(self, before: bytes) -> bytes:
         """The rolling digest after this batch: over the one before it and the digests of the batch's entries."""

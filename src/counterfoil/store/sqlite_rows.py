@@ -75,6 +75,8 @@ def rows_by_index(connection: Connection, table: Table, index: str, values: Iter
 
 def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
     """Write what the verbs left. The caller holds the transaction and commits."""
+    if batch.dropped:
+        _drop(connection, batch)
     touched = {record for record, _ in batch.before}
     for table in ALL:
         if table is _RUNS:
@@ -98,6 +100,12 @@ def _store_table(connection: Connection, table: Table, batch: Batch) -> None:
     old = [table.values(after) + table.key_of(after) for before, after in changed if before is not None]
     _many(connection, statements.insert, new)
     _many(connection, statements.update, old)
+
+
+def _drop(connection: Connection, batch: Batch) -> None:
+    for record in {record for record, _ in batch.dropped}:
+        table = BY_RECORD[record]
+        _many(connection, STATEMENTS[table.name].delete, [key for other, key in batch.dropped if other is record])
 
 
 def _store_runs(connection: Connection, batch: Batch) -> None:

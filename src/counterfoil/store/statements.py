@@ -19,6 +19,7 @@ class Statements:
     all_rows: str
     insert: str
     update: str  # takes all columns, then the key
+    delete: str  # takes the key
 
 
 def _quoted(names: tuple[str, ...]) -> str:
@@ -50,6 +51,8 @@ def _statements(table: Table) -> Statements:
         all_rows=select + ordered,
         insert=f"INSERT INTO {table.name} ({_quoted(table.columns)}) VALUES ({places})",  # noqa: S608 - as above
         update=update(table.name, table.columns, table.key),
+        delete=f"DELETE FROM {table.name} WHERE "  # noqa: S608 - as above
+        + " AND ".join(f'"{part}" = ?' for part in table.key),
     )
 
 

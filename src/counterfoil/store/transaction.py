@@ -56,6 +56,7 @@ class Transaction:
             else:
                 self._named.update((read.table, read.index, value) for value in read.values)
         self._put: dict[tuple[type[Any], Key], Any] = {}
+        self._dropped: list[tuple[type[Any], Key]] = []
         self._drafts: list[Draft] = []
         self._sequences: dict[str, int] = {}
         self._counters: dict[str, int] = {}
@@ -128,6 +129,12 @@ class Transaction:
             assert before is None or self._reached(table.record, before), f"reads() did not name {table.name} {key}"
         self._put[where] = row
 
+    def drop(self, table: type[Any], *key: Part) -> None:
+        """Delete a row, there or not. Only of tables that are no evidence: those never lose one."""
+        assert not BY_RECORD[table].journaled, f"{table.__name__} is evidence"
+        self._put.pop((table, key), None)
+        self._dropped.append((table, key))
+
     def append(
         self,
         run_id: str,
@@ -172,7 +179,7 @@ class Transaction:
         Until its last line nothing of the batch has changed, so a refusal from here drops only this verb.
         """
         batch = self._batch
-        if len(self._drafts) == 1 and not self._put and not self._counters:
+        if len(self._drafts) == 1 and not self._put and not self._counters and not self._dropped:
             return self._finish_step()
         changes = Changes()
         for (record, key), row in self._put.items():
@@ -192,7 +199,9 @@ class Transaction:
         if self._counters:
             batch.counters().update(self._counters)
             batch.counted = True
-        return bool(entries or self._counters) or any(kept)
+        for record, key in self._dropped:
+            batch.drop(record, key)
+        return bool(entries or self._counters or self._dropped) or any(kept)
 
     def _finish_step(self) -> bool:
         """One entry and nothing else, as most verbs leave."""

@@ -507,7 +507,8 @@ CREATE TABLE duties (
     started_at INTEGER,
     succeeded_at INTEGER,
     problem TEXT,
-    next_at INTEGER NOT NULL
+    next_at INTEGER NOT NULL,
+    mark INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE notices (

@@ -3,6 +3,7 @@
 from dataclasses import fields, replace
 from typing import Any
 
+from counterfoil.model.duty import DutyRecord
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.journal import GENESIS, EntryKind
 from counterfoil.model.people import PersonRecord
@@ -10,7 +11,7 @@ from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Read
 from counterfoil.store.tables import ALL, BY_RECORD
 from counterfoil.store.verify import verify
-from counterfoil.testing.conformance.bench import Act, Bench, done, installation_of, putting, step
+from counterfoil.testing.conformance.bench import Act, Bench, done, installation_of, putting, raises, step
 from counterfoil.testing.conformance.samples import INSTALLATION, one_of_each, run_named
 
 
@@ -133,3 +134,21 @@ def the_installation_changes_by_a_verb(bench: Bench) -> None:
     assert after.incarnation == 2
     assert after.batches == before.batches + 1
     assert after.rolling not in (before.rolling, GENESIS)
+
+
+def what_is_no_evidence_can_be_dropped(bench: Bench) -> None:
+    """A row that is no evidence is deleted, needs no entry for it, and may be put anew, also in the same batch."""
+    database = bench.installed()
+    duty = DutyRecord("expiry", "wrk_1", 1, 2, 3, None, 4, 0)
+    key = Read.key(DutyRecord, "expiry")
+    done(database, Act((key,), lambda tx: tx.put(duty)))
+    done(database, Act((key,), lambda tx: tx.drop(DutyRecord, "expiry")))
+    with database.reader() as reader:
+        assert reader.get(DutyRecord, "expiry") is None
+    done(database, Act((key,), lambda tx: tx.put(duty)))
+    again = replace(duty, holder="wrk_2")
+    done(database, Act((key,), lambda tx: tx.drop(DutyRecord, "expiry")), Act((key,), lambda tx: tx.put(again)))
+    with database.reader() as reader:
+        assert reader.get(DutyRecord, "expiry") == again
+    with raises(AssertionError, "evidence"):
+        done(database, Act((), lambda tx: tx.drop(PersonRecord, "ana")))
