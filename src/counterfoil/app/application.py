@@ -14,19 +14,23 @@ from counterfoil import settings
 from counterfoil.app import doctor as doctoring
 from counterfoil.app import explain as explaining
 from counterfoil.app import finding, verification
+from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
+from counterfoil.app.desk import Desk
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.ledger import Ledger, ledger_workflow
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
+from counterfoil.app.receivers import Receivers
 from counterfoil.app.registration import check_owners, operation_from, owners_of, roles_of, workflow_from
 from counterfoil.app.restore import Restore
 from counterfoil.app.reviews import Reviews
 from counterfoil.app.runs import Runs
 from counterfoil.app.signals import Signals
 from counterfoil.app.submitted import Submitted
+from counterfoil.app.workers import Workers
 from counterfoil.app.writes import Writes
 from counterfoil.engine.boundaries import Boundaries, crash_point
 from counterfoil.engine.clock import Chance, Clock, SystemClock, process_id
@@ -80,6 +84,9 @@ class App:
         self.incidents = Incidents(self.open)
         self.writes = Writes(self.open)
         self.restore = Restore(self.open)
+        self.workers = Workers(self.open)
+        self.receivers = Receivers(self.open)
+        self.access = Access(self.open)
 
     # ------------------------------------------------------------------ registering
 
@@ -180,6 +187,10 @@ class App:
         return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only, isolate=isolate)
 
     # ------------------------------------------------------------------ looking
+
+    def desk(self, actor: Actor) -> Desk:
+        """The nouns as one signed-in person sees and uses them. `app.access` makes the Actor."""
+        return Desk(self, actor)
 
     def find(self, text: str, *, limit: int = 20) -> dict[str, Any]:
         """What a person may mean: an id, a number, a business key, a reference or a request id."""

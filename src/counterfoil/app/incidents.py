@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor, proven
 from counterfoil.app.finding import known_id
-from counterfoil.app.secrets import prove
 from counterfoil.app.views.incident import incident_view
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.shown import Shown
@@ -33,7 +33,7 @@ class Incidents:
             shown = Shown.of(opened, reader)
             return listed([incident_view(shown, incident) for incident in page.items], page.next_cursor)
 
-    async def close(self, incident: str, *, by: str, secret: str, reason: str) -> dict[str, Any]:
+    async def close(self, incident: str, *, by: Actor | str, secret: str = "", reason: str) -> dict[str, Any]:
         """Say that its evidence is weighed: its business key is free again and its run goes on. Gives the incident.
 
         Raises Refused: incident_closed, wrong_secret, role_missing, own_action, usage.
@@ -43,8 +43,8 @@ class Incidents:
         opened = self._opened()
         with opened.read() as reader:
             record = _incident(reader, incident)
-            prove(reader, by, secret)
-        await opened.write(CloseIncident(record.run_id, record.incident_id, record.operation_id, by, reason))
+            person = proven(reader, by, secret)
+        await opened.write(CloseIncident(record.run_id, record.incident_id, record.operation_id, person, reason))
         with opened.read() as reader:
             return incident_view(Shown.of(opened, reader), _incident(reader, record.incident_id))
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor, proven
 from counterfoil.app.finding import known_id
-from counterfoil.app.secrets import prove
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.operation import operation_view
 from counterfoil.app.views.shown import Shown
@@ -58,8 +58,8 @@ class Operations:
         operation: str,
         *,
         as_: str,
-        by: str,
-        secret: str,
+        by: Actor | str,
+        secret: str = "",
         reason: str,
         evidence: bytes,
         expect_version: int,
@@ -75,11 +75,11 @@ class Operations:
         opened = self._opened()
         with opened.read() as reader:
             record = _operation(reader, operation)
-            prove(reader, by, secret)
+            person = proven(reader, by, secret)
             target = target_here(opened, reader, record)
         kept = opened.artifacts.save(evidence, name=evidence_name)
         said = Resolution(
-            as_=_AS[as_], new_key=new_key, by=by, reason=reason, evidence=evidence_name, evidence_digest=kept.digest,
+            as_=_AS[as_], new_key=new_key, by=person, reason=reason, evidence=evidence_name, evidence_digest=kept.digest,
             reference=reference, expect_version=expect_version,
         )  # fmt: skip
         await opened.write(Resolve(record.run_id, target, said))

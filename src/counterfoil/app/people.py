@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from counterfoil.app.access.actor import Actor
 from counterfoil.app.secrets import hashed
 from counterfoil.app.views.people import person_view
 from counterfoil.engine.administration import AddPerson, RevokePerson
@@ -23,7 +24,13 @@ class People:
             return {"items": [person_view(person) for person in reader.lists.people()], "next_cursor": None}
 
     async def add(
-        self, name: str, *, roles: Sequence[str] = (), secret: str, stand_in_for: str | None = None
+        self,
+        name: str,
+        *,
+        roles: Sequence[str] = (),
+        secret: str,
+        stand_in_for: str | None = None,
+        by: Actor | str | None = None,
     ) -> dict[str, Any]:
         """Add a person; the secret is stored only as a hash. Raises Refused(person_exists, usage, unknown_person)."""
         if not name.strip() or name != name.strip():
@@ -37,7 +44,7 @@ class People:
         )
         return person_view(added)
 
-    async def revoke(self, name: str) -> dict[str, Any]:
+    async def revoke(self, name: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """From now on this person decides nothing, and approvals that were not used yet no longer count."""
         opened = self._opened()
         revoked: PersonRecord = await opened.write(RevokePerson(opened.installation_id, name))

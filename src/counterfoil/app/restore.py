@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil.app.secrets import prove
+from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.views.stops import restore_view
 from counterfoil.app.writes import parked_for
 from counterfoil.engine.opened import Opened
@@ -28,7 +28,7 @@ class Restore:
         with self._opened().read() as reader:
             return restore_view(reader)
 
-    async def begin(self, *, by: str, reason: str) -> dict[str, Any]:
+    async def begin(self, *, by: Actor | str, reason: str) -> dict[str, Any]:
         """A person says that this database was restored, where nothing recognised it. Suspends sending. As `status`."""
         if not reason.strip():
             raise Refused("usage", problem="name the reason")
@@ -36,12 +36,15 @@ class Restore:
         outside = None if opened.marker is None else opened.marker.read()
         with opened.read() as reader:
             verb = begin_restore(
-                reader, f"{by}: {reason}", outside_incarnation=0 if outside is None else outside.mark.incarnation, by=by
+                reader,
+                f"{name_of(by)}: {reason}",
+                outside_incarnation=0 if outside is None else outside.mark.incarnation,
+                by=name_of(by),
             )
         await opened.write(verb)
         return self.status()
 
-    async def finish(self, *, as_: str, by: str, secret: str, reason: str) -> dict[str, Any]:
+    async def finish(self, *, as_: str, by: Actor | str, secret: str = "", reason: str) -> dict[str, Any]:
         """A person attests that every sender from before is gone, and sending is possible again. As `status`.
 
         `as_`: restored, moved, or clone (a clone never acts on an operation that it did not prepare).
@@ -53,10 +56,10 @@ class Restore:
             raise Refused("usage", problem="name the reason")
         opened = self._opened()
         with opened.read() as reader:
-            prove(reader, by, secret)
+            person = proven(reader, by, secret)
             # Also those whose outcome was unknown: while a restore is open no sender is gone, and absence proves nothing.
             held = parked_for(reader, ParkReason.RESTORED) + parked_for(reader, ParkReason.OUTCOME_UNKNOWN)
-            verb = FinishRestore.over(reader, opened.installation_id, as_, by, reason, held)
+            verb = FinishRestore.over(reader, opened.installation_id, as_, person, reason, held)
         # It sends, so the marker follows it: with the higher incarnation it takes the marker over from any other file.
         await opened.write(verb)
         return self.status()

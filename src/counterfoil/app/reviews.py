@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor, proven
 from counterfoil.app.finding import known_id
-from counterfoil.app.secrets import prove
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.review import review_view
 from counterfoil.app.views.shown import Shown
@@ -37,7 +37,9 @@ class Reviews:
         with opened.read() as reader:
             return review_view(Shown.of(opened, reader), _review(reader, review))
 
-    async def approve(self, review: str, *, digest: str, by: str, secret: str, comment: str = "") -> dict[str, Any]:
+    async def approve(
+        self, review: str, *, digest: str, by: Actor | str, secret: str = "", comment: str = ""
+    ) -> dict[str, Any]:
         """Approve exactly this digest. `{review_id, state, decided: now|earlier}`.
 
         Raises Refused: digest_mismatch, review_closed (both answers are kept), wrong_secret, role_missing, person_revoked.
@@ -45,28 +47,35 @@ class Reviews:
         return await self._answer(review, digest, by, secret, comment, approve=True, ask_revision=False)
 
     async def reject(
-        self, review: str, *, digest: str, by: str, secret: str, comment: str = "", ask_revision: bool = False
+        self,
+        review: str,
+        *,
+        digest: str,
+        by: Actor | str,
+        secret: str = "",
+        comment: str = "",
+        ask_revision: bool = False,
     ) -> dict[str, Any]:
         """Reject this digest; with `ask_revision` the operation stays prepared for its next version. As `approve`."""
         return await self._answer(review, digest, by, secret, comment, approve=False, ask_revision=ask_revision)
 
     async def withdraw(
-        self, review: str, *, by: str, secret: str, comment: str = "", ask_revision: bool = False
+        self, review: str, *, by: Actor | str, secret: str = "", comment: str = "", ask_revision: bool = False
     ) -> dict[str, Any]:
         """Take an approval back, until the first attempt. `{review_id, state, decided}`. Raises Refused(already_sent)."""
         opened = self._opened()
-        record = self._proven(opened, review, by, secret)
-        verb = WithdrawApproval(record.run_id, record.review_id, record.operation_id, by, comment, ask_revision)
+        record, person = self._proven(opened, review, by, secret)
+        verb = WithdrawApproval(record.run_id, record.review_id, record.operation_id, person, comment, ask_revision)
         withdrawn: ReviewRecord = await opened.write(verb)
         return {"review_id": withdrawn.review_id, "state": withdrawn.state.value, "decided": "now"}
 
     async def _answer(
-        self, review: str, digest: str, by: str, secret: str, comment: str, *, approve: bool, ask_revision: bool
+        self, review: str, digest: str, by: Actor | str, secret: str, comment: str, *, approve: bool, ask_revision: bool
     ) -> dict[str, Any]:
         opened = self._opened()
-        record = self._proven(opened, review, by, secret)
+        record, person = self._proven(opened, review, by, secret)
         answered: Answered = await opened.write(
-            Answer(record.run_id, record.review_id, record.operation_id, by, approve, digest, comment, ask_revision)
+            Answer(record.run_id, record.review_id, record.operation_id, person, approve, digest, comment, ask_revision)
         )
         if answered.refused is not None:
             raise answered.refused
@@ -75,11 +84,9 @@ class Reviews:
             "run_id": record.run_id, "operation_id": record.operation_id,
         }  # fmt: skip
 
-    def _proven(self, opened: Opened, review: str, by: str, secret: str) -> ReviewRecord:
+    def _proven(self, opened: Opened, review: str, by: Actor | str, secret: str) -> tuple[ReviewRecord, str]:
         with opened.read() as reader:
-            record = _review(reader, review)
-            prove(reader, by, secret)
-        return record
+            return _review(reader, review), proven(reader, by, secret)
 
 
 def _review(reader: Reader, text: str) -> ReviewRecord:

@@ -4,15 +4,21 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from counterfoil.app.access.actor import Actor, name_of
 from counterfoil.app.finding import known_id
+from counterfoil.app.registration import check_owners
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.run import run_summary, run_view
 from counterfoil.app.views.shown import Shown
+from counterfoil.engine.definitions import dumped, loaded, signature_of
 from counterfoil.engine.finish import AskToCancel, Resume
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.submission import submission
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason, RunRecord, RunState
 
+LONGEST_REQUEST_ID = 500
+BUILT_IN = "ledger"  # performs what `app.ledger` is told; nobody submits it by hand
 _KINDS = {"attempts": "attempts", "elapsed": "elapsed_us", "spend": "spend_micros"}
 
 
@@ -48,23 +54,50 @@ class Runs:
             assert record is not None, "the id was just found in this snapshot"
             return run_view(Shown.of(opened, reader), record)
 
-    async def cancel(self, run: str, *, by: str | None = None, reason: str = "") -> dict[str, Any]:
+    async def submit(
+        self, workflow: str, input: Any, *, request_id: str, by: Actor | str | None = None
+    ) -> dict[str, Any]:
+        """Submit the newest version of a registered workflow. `input` is plain JSON.
+
+        `{run_id, admitted: new|existing, number, state, reason, sentence, result, next_action}`. The same request id with
+        the same content finds the run, for ever. Raises Refused: unknown_workflow, invalid_payload, request_conflict, usage.
+        """
+        if not request_id.strip() or len(request_id) > LONGEST_REQUEST_ID:
+            raise Refused("usage", problem=f"a request id has 1 to {LONGEST_REQUEST_ID} characters")
+        opened = self._opened()
+        known = sorted({name for name, _ in opened.registry.workflows if name != BUILT_IN})
+        if workflow not in known:
+            raise Refused("unknown_workflow", name=workflow, known=", ".join(known) or "none")
+        definition = opened.registry.newest(workflow)
+        where, adapter = signature_of(definition.function, skip=1).inputs[0]
+        plain = dumped(adapter, loaded(adapter, input, where=where), where=where)
+        check_owners(opened.registry, opened)
+        verb = submission(opened.installation_id, definition, plain, request_id, opened.deadlines, by=_name(by))
+        admitted = await opened.write(verb)
+        with opened.read() as reader:
+            record = reader.get(RunRecord, verb.run_id)
+            assert record is not None, "a submitted run is stored"
+            summary = run_summary(Shown.of(opened, reader), record)
+        names = ("run_id", "number", "state", "reason", "sentence", "result", "next_action")
+        return {name: summary[name] for name in names} | {"admitted": admitted}
+
+    async def cancel(self, run: str, *, by: Actor | str | None = None, reason: str = "") -> dict[str, Any]:
         """Withdraw the wish: nothing more is sent. `{run_id, state, heading, next_action}`. Raises Refused(run_ended)."""
-        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, by, reason))
+        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, _name(by), reason))
 
     async def resume(
-        self, run: str, *, by: str | None = None, raises: Mapping[str, str | int] | None = None
+        self, run: str, *, by: Actor | str | None = None, raises: Mapping[str, str | int] | None = None
     ) -> dict[str, Any]:
         """Move a parked run on. `raises`: new limits, `attempts` a count, `elapsed` seconds, `spend` decimal USD.
 
         `{run_id, state, heading, next_action}`. Raises Refused(not_resumable, budget_not_raised, usage).
         """
         limits = {_kind(kind): _amount(kind, value) for kind, value in (raises or {}).items()}
-        return await self._move(run, lambda run_id, opened: Resume(run_id, by, False, limits, opened.deadlines))
+        return await self._move(run, lambda run_id, opened: Resume(run_id, _name(by), False, limits, opened.deadlines))
 
-    async def retry(self, run: str, *, by: str | None = None) -> dict[str, Any]:
+    async def retry(self, run: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """Take up a failed or step_failed run, finished operations kept. Raises Refused(not_resumable)."""
-        return await self._move(run, lambda run_id, opened: Resume(run_id, by, True, {}, opened.deadlines))
+        return await self._move(run, lambda run_id, opened: Resume(run_id, _name(by), True, {}, opened.deadlines))
 
     async def _move(self, run: str, verb: Callable[[str, Opened], Any]) -> dict[str, Any]:
         opened = self._opened()
@@ -78,6 +111,10 @@ class Runs:
         return {name: summary[name] for name in ("run_id", "number", "state", "reason", "next_action")} | {
             "heading": record.heading
         }
+
+
+def _name(by: Actor | str | None) -> str | None:
+    return None if by is None else name_of(by)
 
 
 def _known(value: str | None, kind: type[RunState] | type[ParkReason], what: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.moments import rfc3339
@@ -19,7 +20,9 @@ class Signals:
     def __init__(self, opened: Callable[[], Opened]) -> None:
         self._opened = opened
 
-    async def send(self, run: str, name: str, payload: Any, *, signal_id: str) -> dict[str, Any]:
+    async def send(
+        self, run: str, name: str, payload: Any, *, signal_id: str, by: Actor | str | None = None
+    ) -> dict[str, Any]:
         """Store a signal; it is matched later. `payload` is plain JSON. `{run_id, signal_id, admitted: new|existing}`.
 
         Raises Refused: signal_conflict (same id, other content), run_ended, not_found.

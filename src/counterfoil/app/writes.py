@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.finding import known_id
-from counterfoil.app.secrets import prove
 from counterfoil.app.views.stops import suspension_view
 from counterfoil.engine.administration import ResumeWrites, SuspendWrites
 from counterfoil.engine.opened import Opened
@@ -36,7 +36,13 @@ class Writes:
         }
 
     async def suspend(
-        self, *, by: str, reason: str, receiver: str | None = None, operation: str | None = None, all_: bool = False
+        self,
+        *,
+        by: Actor | str,
+        reason: str,
+        receiver: str | None = None,
+        operation: str | None = None,
+        all_: bool = False,
     ) -> dict[str, Any]:
         """Nothing is sent there any more; asking goes on. Gives the suspension.
 
@@ -46,14 +52,15 @@ class Writes:
         opened = self._opened()
         if receiver is not None and not _names(opened, receiver):
             raise Refused("not_found", what="receiver", id=receiver)
-        stored: SuspensionRecord = await opened.write(SuspendWrites(opened.installation_id, scope, by, _said(reason)))
+        verb = SuspendWrites(opened.installation_id, scope, name_of(by), _said(reason))
+        stored: SuspensionRecord = await opened.write(verb)
         return suspension_view(stored)
 
     async def resume(
         self,
         *,
-        by: str,
-        secret: str,
+        by: Actor | str,
+        secret: str = "",
         reason: str,
         receiver: str | None = None,
         operation: str | None = None,
@@ -63,10 +70,10 @@ class Writes:
         scope = self._scope(receiver, operation, all_)
         opened = self._opened()
         with opened.read() as reader:
-            prove(reader, by, secret)
+            person = proven(reader, by, secret)
             runs = parked_for(reader, ParkReason.WRITES_SUSPENDED)
         lifted: SuspensionRecord = await opened.write(
-            ResumeWrites(opened.installation_id, scope, by, _said(reason), runs)
+            ResumeWrites(opened.installation_id, scope, person, _said(reason), runs)
         )
         return suspension_view(lifted)
 

@@ -31,6 +31,7 @@ def submission(
     *,
     parent_run_id: str | None = None,
     parent_position: str | None = None,
+    by: str | None = None,
 ) -> Submit:
     """`plain` is the input as JSON. Raises Refused(too_large | unserializable)."""
     text = compact(plain)
@@ -47,4 +48,5 @@ def submission(
         deadlines=deadlines,
         parent_run_id=parent_run_id,
         parent_position=parent_position,
+        by=by,
     )

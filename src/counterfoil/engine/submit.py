@@ -26,6 +26,7 @@ class Submit(RunVerb):
     deadlines: Deadlines
     parent_run_id: str | None = None
     parent_position: str | None = None
+    by: str | None = None  # the person who submits it, where one is named
     boundary: ClassVar[str] = "run.submitted"
 
     def reads(self) -> Sequence[Read]:
@@ -82,6 +83,7 @@ class Submit(RunVerb):
             executing=0,
             sequence=-1,
             head=GENESIS,
+            submitted_by=self.by,
         )
         tx.put(run)
         tx.append(

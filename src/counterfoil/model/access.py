@@ -1,6 +1,55 @@
 """Who may do what: what a role is granted, and how a person shows who it is without the own secret."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Act(StrEnum):
+    """What a person may be granted. `read` goes with a record kind; the others are verbs of the nouns."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ANSWER = "answer"
+    WITHDRAW = "withdraw"
+    RESOLVE = "resolve"
+    LOOKUP = "lookup"
+    RESUME = "resume"
+    RAISE = "raise"
+    RETRY = "retry"
+    CANCEL = "cancel"
+    SIGNAL = "signal"
+    TEND = "tend"
+    SUSPEND_WRITES = "suspend_writes"
+    RESUME_WRITES = "resume_writes"
+    CLOSE_INCIDENT = "close_incident"
+    FINISH_RESTORE = "finish_restore"
+    IMPORT_STATEMENT = "import_statement"
+    EXPORT_AUDIT = "export_audit"
+    ADMINISTER = "administer"
+
+
+class RecordKind(StrEnum):
+    """What is read, kind by kind. Documents are also the sources of a proposal; decisions carry their prompts."""
+
+    CONVERSATION = "conversation"
+    WORKING_CONTEXT = "working_context"
+    DOCUMENTS = "documents"
+    DECISIONS = "decisions"
+    PAYLOADS = "payloads"
+    RECEIPTS = "receipts"
+    APPROVALS = "approvals"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a token is good for; None means whatever its person may. Names of acts, workflows and operations."""
+
+    verbs: frozenset[str] | None = None
+    workflows: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
+
+
+WHOLE = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +115,15 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalKeyRecord:
-    """One row of `approval_keys`: an Ed25519 key that answers are signed with. Only its public half is here, as hex."""
+    """One row of `approval_keys`: an Ed25519 key that answers are signed with. Only its public half is here, as hex.
+
+    The first key is the root: nothing signed it. Every other was signed by an older one, `signed_by`.
+    """
 
     key_id: str
     public_key: str
     added_by: str
     added_at: int
     revoked_at: int | None
+    signed_by: str | None = None
+    signature: str | None = None

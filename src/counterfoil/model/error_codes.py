@@ -104,6 +104,22 @@ _ALL = (
         "Ask somebody with the role; nothing was decided.",
     ),
     ErrorCode(
+        "not_permitted",
+        "{name} may not {act} here.",
+        "Ask somebody who may, or an administrator for a grant: `counterfoil roles grant`. Nothing was changed.",
+    ),
+    ErrorCode(
+        "sign_in_refused",
+        "The name or the secret is wrong, or the person was revoked.",
+        "Nothing was changed. Try again with the right ones.",
+    ),
+    ErrorCode(
+        "token_invalid",
+        "The token is unknown, expired or revoked.",
+        "Nothing was changed. Make another with `counterfoil tokens create`.",
+    ),
+    ErrorCode("session_over", "The session is over.", "Nothing was changed. Sign in again."),
+    ErrorCode(
         "own_action",
         "{name} proposed or approved this and does not resolve it alone.",
         "Ask another person, or declare the installation single_person at `init`.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import (
     IncidentRecord,
@@ -185,13 +186,50 @@ class Lists(Protocol):
         """All workers, the newest first."""
         ...
 
+    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
+        """(receiver, answer class, count) of the newest attempts that are over; None where no answer was classified."""
+        ...
+
     def find(self, text: str, *, limit: int = 20) -> list[Found]:
         """What `text` may mean: the start of an id, a number, a business key, a reference or a request id."""
         ...
 
 
+class Upkeep(Protocol):
+    """What duties read."""
+
+    def newest_ordinal(self) -> int:
+        """The ordinal of the newest entry of all chains; 0 without one."""
+        ...
+
+    def heads_since(self, after: int, upto: int) -> list[tuple[str, int, bytes]]:
+        """(run_id, sequence, digest) of the newest entry of each chain that has one in this stretch of ordinals."""
+        ...
+
+    def unsent_notices(self, now: int, limit: int) -> list[NoticeRecord]:
+        """Notices whose next try is due, the longest due first."""
+        ...
+
+    def old_sessions(self, before: int, limit: int) -> list[str]:
+        """Ids of sessions that ended, or ran out, before a time."""
+        ...
+
+    def old_notices(self, before: int, limit: int) -> list[str]:
+        """Ids of notices that were made before a time and are sent, or given up."""
+        ...
+
+    def old_workers(self, before: int, limit: int) -> list[str]:
+        """Ids of workers that stopped before a time."""
+        ...
+
+
 class Reader(Protocol):
     """One consistent snapshot."""
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What duties read."""
+        ...
 
     @property
     def installation(self) -> InstallationRecord | None:

@@ -15,6 +15,7 @@ from counterfoil.store.finding import numbers_in
 from counterfoil.store.port import Found, Page, Part
 from counterfoil.store.queries import sql
 from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
+from counterfoil.store.sqlite_upkeep import SqliteUpkeep
 from counterfoil.store.tables import BY_RECORD, ENTRIES
 
 T = TypeVar("T")
@@ -76,6 +77,11 @@ class SqliteLists:
         """All workers, the newest first."""
         return self._all(WorkerRecord, "list_workers")
 
+    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
+        """What the newest attempts were answered, by receiver."""
+        found = self._connection.execute(sql("newest_answers"), {"since": since, "limit": limit})
+        return cast("list[tuple[str, str | None, int]]", list(found))
+
     def find(self, text: str, *, limit: int = 20) -> list[Found]:
         """What `text` may mean."""
         asked = {"text": text, "text_end": text + "~", "whole": text, "limit": limit, **numbers_in(text)}
@@ -99,6 +105,7 @@ class SqliteReader:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.lists = SqliteLists(connection)
+        self.upkeep = SqliteUpkeep(connection)
 
     @property
     def installation(self) -> InstallationRecord | None:

@@ -1,0 +1,56 @@
+"""RECEIVER: an outside system, the contracts in force there, its open doubts, and how its newest attempts went."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from counterfoil.app.views.contract import kind_of
+from counterfoil.app.views.moments import rfc3339
+from counterfoil.app.views.shown import Shown
+from counterfoil.engine.definitions import Operation, Registry
+from counterfoil.model.contract import Contract, Meaning
+from counterfoil.model.operation import OperationRecord
+from counterfoil.rules.contract_sentences import plain_sentences
+
+DAY_US = 24 * 3600 * 1_000_000
+_DOUBTFUL = {None, Meaning.AMBIGUOUS.value}
+
+
+def receiver_view(
+    shown: Shown, registry: Registry, name: str, doubts: Sequence[OperationRecord], answers: dict[str | None, int]
+) -> dict[str, Any]:
+    """`doubts`: its operations in flight or unknown. `answers`: its attempts of the last day by what they meant."""
+    defined = registry.receivers.get(name)
+    first_sent = [o.first_sent_at for o in doubts if o.first_sent_at is not None]
+    stop = next((s for s in shown.suspensions if s.scope in ("all", f"receiver:{name}")), None)
+    return {
+        "receiver": name,
+        "environment": defined.environment if defined else next((o.environment for o in doubts), None),
+        "declared": defined is not None,
+        "suspended": stop is not None,
+        "in_doubt": len(doubts),
+        "oldest_doubt_at": rfc3339(min(first_sent, default=None)),
+        "last_day": _counted(answers),
+        "operations": [_operation(o) for o in registry.operations.values() if o.receiver == name],
+    }
+
+
+def _counted(answers: dict[str | None, int]) -> dict[str, Any]:
+    attempts = sum(answers.values())
+    refused = answers.get(Meaning.REFUSED.value, 0)
+    ambiguous = sum(count for meaning, count in answers.items() if meaning in _DOUBTFUL)
+    rate = None if not attempts else round((refused + ambiguous) / attempts, 4)
+    return {"attempts": attempts, "refused": refused, "ambiguous": ambiguous, "failure_rate": rate}
+
+
+def _operation(operation: Operation[Any, Any]) -> dict[str, Any]:
+    contract: Contract = operation.contract
+    key = contract.key
+    retention = None if key is None else key.account_retention or key.retention
+    return {
+        "operation": operation.name, "action": operation.action, "api_version": contract.api_version,
+        "contract_digest": contract.digest(), "kind": kind_of(contract),
+        "lookup": None if contract.lookup is None else contract.lookup.consistency or "unknown",
+        "window_us": None if retention is None else retention // timedelta(microseconds=1),
+        "duplicate": contract.duplicate, "procedure": contract.procedure, "sentences": plain_sentences(contract),
+    }  # fmt: skip
