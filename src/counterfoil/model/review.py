@@ -26,11 +26,15 @@ REVIEW_SENTENCES: dict[ReviewState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBy:
-    """Who must approve: a role, how long an answer and its approval are good for, and who owns the waiting."""
+    """Who must approve: a role, how long an answer and its approval are good for, and who owns the waiting.
+
+    `approvals` is how many different people must approve; one rejection rejects.
+    """
 
     role: str
     expires_in: timedelta
     owner: Owner | str
+    approvals: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +84,4 @@ class AnswerRecord:
     matched: str  # now, earlier, other_digest, closed, expired
     key_id: str | None = None  # the approval key that signed this answer, and its signature as hex
     signature: str | None = None
+    statement: str | None = None  # what was signed, as canonical JSON

@@ -278,7 +278,8 @@ CREATE TABLE answers (
     at INTEGER NOT NULL,
     matched TEXT NOT NULL CHECK (matched IN ('now', 'earlier', 'other_digest', 'closed', 'expired')),
     key_id TEXT,
-    signature TEXT
+    signature TEXT,
+    statement TEXT
 ) STRICT;
 
 CREATE INDEX answers_review_id ON answers (review_id);
@@ -387,6 +388,7 @@ CREATE INDEX signals_at ON signals (at);
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
 CREATE INDEX reviews_open ON reviews (expires_at, review_id) WHERE state = 'open';
 CREATE INDEX operations_open ON operations (receiver, number) WHERE status IN ('in_flight', 'unknown');
+CREATE INDEX reviews_decided_at ON reviews (decided_at) WHERE decided_at IS NOT NULL;
 CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;
 
 CREATE TABLE grants (
@@ -444,7 +446,9 @@ CREATE TABLE approval_keys (
     public_key TEXT NOT NULL,
     added_by TEXT NOT NULL,
     added_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    signed_by TEXT,
+    signature TEXT
 ) STRICT;
 
 CREATE TABLE tending (

@@ -7,12 +7,14 @@ ALTER TABLE operations ADD COLUMN currency TEXT;
 ALTER TABLE reviews ADD COLUMN needed INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE answers ADD COLUMN key_id TEXT;
 ALTER TABLE answers ADD COLUMN signature TEXT;
+ALTER TABLE answers ADD COLUMN statement TEXT;
 ALTER TABLE workers ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0;
 
 -- The inbox: what needs a person, by index only, however many runs have ended.
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
 CREATE INDEX reviews_open ON reviews (expires_at, review_id) WHERE state = 'open';
 CREATE INDEX operations_open ON operations (receiver, number) WHERE status IN ('in_flight', 'unknown');
+CREATE INDEX reviews_decided_at ON reviews (decided_at) WHERE decided_at IS NOT NULL;
 CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;
 
 CREATE TABLE grants (
@@ -70,7 +72,9 @@ CREATE TABLE approval_keys (
     public_key TEXT NOT NULL,
     added_by TEXT NOT NULL,
     added_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    signed_by TEXT,
+    signature TEXT
 ) STRICT;
 
 CREATE TABLE tending (
