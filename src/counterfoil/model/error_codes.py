@@ -119,6 +119,28 @@ _ALL = (
         "Nothing was changed. Make another with `counterfoil tokens create`.",
     ),
     ErrorCode("session_over", "The session is over.", "Nothing was changed. Sign in again."),
+    # over HTTP
+    ErrorCode(
+        "not_signed_in",
+        "Nobody is signed in.",
+        "Nothing was changed. Sign in, or send `Authorization: Bearer` with a token.",
+    ),
+    ErrorCode(
+        "foreign_request",
+        "The request does not come from this console's own pages: {problem}.",
+        "Nothing was changed. Send it from the console, or with a token.",
+    ),
+    ErrorCode(
+        "method_unknown",
+        "Nothing here is done by {method}.",
+        "Read the API's description, /api/v1/openapi.json; nothing was changed.",
+        USAGE,
+    ),
+    ErrorCode(
+        "too_many",
+        "Too many tries for this {what}.",
+        "Nothing was changed. Try again in {seconds} s.",
+    ),
     ErrorCode(
         "own_action",
         "{name} proposed or approved this and does not resolve it alone.",

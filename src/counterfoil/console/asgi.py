@@ -1,0 +1,68 @@
+"""The console and the API as one ASGI application, served by `counterfoil serve` or mounted in a user's own."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from counterfoil.app import App
+from counterfoil.console import api, errors, health
+from counterfoil.console.changes import Changes
+from counterfoil.console.limits import Limits
+from counterfoil.console.security import Guard
+from counterfoil.console.state import Console
+
+API = "/api/v1"
+
+
+def asgi(
+    app: App, *, worker: bool = False, development: bool = False, person: str | None = None, root_path: str = ""
+) -> FastAPI:
+    """`worker`: also drive runs, between the startup and the shutdown of the ASGI lifespan.
+
+    Mounted below a path it finds its own addresses; a host that mounts it opens its lifespan only if it wants the worker.
+    `development`: on loopback, `person` (or whoever is chosen on the sign-in page) acts without a secret.
+    `root_path`: the prefix that a proxy in front of it cuts off.
+    """
+    console = Console(app, Limits(app.clock.boot_us), Changes(app), development, person)
+    served = FastAPI(
+        title="Counterfoil", version="1", summary="The verbs of the command line over HTTP.", root_path=root_path,
+        docs_url=None, redoc_url=None, openapi_url=f"{API}/openapi.json", redirect_slashes=False,
+        lifespan=_lifespan(console, worker), separate_input_output_schemas=False,
+    )  # fmt: skip
+    served.state.console = console
+    errors.add_to(served)
+    served.include_router(health.routes())
+    served.include_router(api.routes(), prefix=API)
+    _add_pages(served)
+    served.add_middleware(Guard, console=console)
+    return served
+
+
+def _add_pages(served: FastAPI) -> None:
+    static = Path(__file__).parent / "static"
+    if static.is_dir():
+        served.mount("/static", StaticFiles(directory=static), name="static")
+    if find_spec("counterfoil.console.pages") is not None:
+        pages: Any = import_module("counterfoil.console.pages")
+        if hasattr(pages, "routes"):
+            served.include_router(pages.routes(), include_in_schema=False)
+        served.state.error_page = getattr(pages, "error_page", None)
+
+
+def _lifespan(console: Console, worker: bool) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(served: FastAPI) -> AsyncGenerator[None]:
+        del served
+        if not worker:
+            yield
+            return
+        async with console.app.worker():
+            yield
+
+    return lifespan

@@ -1,0 +1,34 @@
+"""The session's cookie: not readable by scripts, not sent from elsewhere, and bound to this host where it can be."""
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+NAME = "counterfoil"
+
+
+def cookie_name(request: HTTPConnection) -> str:
+    """With a prefix that makes browsers hold what it says: `__Host-` needs https and the root path."""
+    if request.url.scheme != "https":
+        return NAME
+    return f"__Secure-{NAME}" if request.scope.get("root_path") else f"__Host-{NAME}"
+
+
+def session_value(request: HTTPConnection) -> str | None:
+    """What the browser sent."""
+    return request.cookies.get(cookie_name(request))
+
+
+def set_session(request: HTTPConnection, response: Response, value: str, seconds: int) -> None:
+    """Signed in. `seconds`: how long the session may last."""
+    response.set_cookie(
+        cookie_name(request), value, max_age=seconds, path=str(request.scope.get("root_path") or "/"),
+        secure=request.url.scheme == "https", httponly=True, samesite="lax",
+    )  # fmt: skip
+
+
+def drop_session(request: HTTPConnection, response: Response) -> None:
+    """Signed out."""
+    response.delete_cookie(
+        cookie_name(request), path=str(request.scope.get("root_path") or "/"),
+        secure=request.url.scheme == "https", httponly=True, samesite="lax",
+    )  # fmt: skip

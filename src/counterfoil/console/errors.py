@@ -1,0 +1,114 @@
+"""From an error to an HTTP answer: one table of statuses, one document, and a page where a person looks."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from counterfoil.console.addresses import is_api, sign_in_address
+from counterfoil.console.envelope import refusal, respond
+from counterfoil.model.error_codes import CODES, DEFECT, MISSING, REFUSED, UNKNOWN, USAGE
+from counterfoil.model.errors import CounterfoilError, Refused
+
+# A code without a line of its own has the status of its exit status.
+BY_EXIT = {USAGE: 400, REFUSED: 409, UNKNOWN: 404, MISSING: 501, DEFECT: 500, 1: 409, 5: 409}
+STATUSES = {
+    "invalid_payload": 422,
+    "not_signed_in": 401,
+    "token_invalid": 401,
+    "session_over": 401,
+    "sign_in_refused": 401,
+    "wrong_secret": 403,
+    "foreign_request": 403,
+    "not_permitted": 403,
+    "role_missing": 403,
+    "person_revoked": 403,
+    "own_action": 403,
+    "method_unknown": 405,
+    "too_large": 413,
+    "disk_full": 507,
+    "too_many": 429,
+    "storage_failed": 503,
+    "database_busy": 503,
+}
+SIGNS_IN = frozenset({"not_signed_in", "token_invalid", "session_over"})
+
+Page = Callable[[Request, CounterfoilError, int], Response]
+"""How a refusal looks to a person: set as `app.state.error_page` by the pages."""
+
+
+def status_of(error: CounterfoilError) -> int:
+    """The HTTP status of an error."""
+    entry = CODES.get(error.code)
+    return STATUSES.get(error.code) or BY_EXIT.get(entry.exit_status if entry else error.exit_status, 500)
+
+
+def refused(request: Request, error: CounterfoilError) -> Response:
+    """The answer to a refusal: JSON below /api, else a page; who is not signed in is led to where that is done."""
+    status = status_of(error)
+    response = _said(request, error, status)
+    if error.code == "too_many":
+        response.headers["Retry-After"] = str(error.details.get("seconds", 1))
+    if status == 401 and is_api(request.scope):
+        response.headers["WWW-Authenticate"] = 'Bearer realm="counterfoil"'
+    return response
+
+
+def _said(request: Request, error: CounterfoilError, status: int) -> Response:
+    if is_api(request.scope):
+        return respond(refusal(error), status)
+    if error.code in SIGNS_IN:
+        where = sign_in_address(request)
+        if request.headers.get("HX-Request"):  # htmx follows a redirect without showing it
+            return Response(status_code=401, headers={"HX-Redirect": where})
+        if request.method in ("GET", "HEAD"):
+            return RedirectResponse(where, 303)
+    page = cast("Page | None", getattr(request.app.state, "error_page", None))
+    if page is not None:
+        return page(request, error, status)
+    return HTMLResponse("<!doctype html><title>Counterfoil</title><p>Refused.", status)
+
+
+def add_to(app: FastAPI) -> None:
+    """Every error leaves through here."""
+    app.add_exception_handler(CounterfoilError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_defect)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    return refused(request, cast("CounterfoilError", error))
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    found = cast("list[dict[str, Any]]", cast("RequestValidationError", error).errors())
+    first = found[0] if found else {}
+    if first.get("type") == "json_invalid":
+        return refused(
+            request, Refused("malformed_json", problem=str(first.get("ctx", {}).get("error", "it ends early")))
+        )
+    # The value itself is not said: it may be a secret.
+    where = ".".join(str(part) for part in first.get("loc", ()))
+    problems = [{"where": ".".join(str(p) for p in e["loc"]), "problem": e["msg"]} for e in found[:20]]
+    said = Refused("invalid_payload", where=where, problem=first.get("msg", "it does not fit"))
+    said.details["problems"] = problems
+    return refused(request, said)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    problem = cast("HTTPException", error)
+    if problem.status_code == 405:
+        response = refused(request, Refused("method_unknown", method=request.method))
+        response.headers.update(problem.headers or {})
+        return response
+    if problem.status_code == 404:
+        return refused(request, Refused("not_found", what="address", id=request.url.path))
+    return refused(request, Refused("usage", problem=str(problem.detail)))
+
+
+async def _on_defect(request: Request, error: Exception) -> Response:
+    return refused(request, CounterfoilError("defect", problem=type(error).__name__))
