@@ -11,6 +11,7 @@ class TendingRecord:
     run_id: str
     taken_by: str | None
     taken_at: int | None
+    snoozed_at: int | None
     snoozed_until: int | None
     snoozed_by: str | None
     snooze_reason: str | None

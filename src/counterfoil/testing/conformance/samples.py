@@ -230,7 +230,7 @@ def one_of_each(run_id: str) -> list[Any]:
         IdentityRecord("https://id.example", "4711", "ana", 23),
         SessionRecord("ses_1", "ana", "secret", 24, 25, 26, None),
         ApprovalKeyRecord("key_1", "00ff", "ana", 27, None),
-        TendingRecord("rev_1", run_id, "ana", 28, 29, "ana", "bank holiday", None, None),
+        TendingRecord("rev_1", run_id, "ana", 28, 29, 29, "ana", "bank holiday", None, None),
         CommentRecord("com_1", "rev_1", run_id, "ana", "sieht gut aus 👍", 30),
         ImportRecord("imp_1", "stripe", "may.csv", DIGEST, "ana", 31, 1, 1, 0),
         StatementLineRecord("imp_1", 1, "re_1", 1250, "EUR", 32, operation.operation_id, "matched"),

@@ -12,10 +12,24 @@ ALTER TABLE workers ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0;
 
 -- The inbox: what needs a person, by index only, however many runs have ended.
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
+CREATE INDEX runs_unended ON runs (deadline_at, run_id) WHERE state IN ('pending', 'running', 'waiting');
 CREATE INDEX reviews_open ON reviews (expires_at, review_id) WHERE state = 'open';
+CREATE INDEX incidents_opened_at ON incidents (opened_at, incident_id) WHERE closed_at IS NULL;
 CREATE INDEX operations_open ON operations (receiver, number) WHERE status IN ('in_flight', 'unknown');
 CREATE INDEX reviews_decided_at ON reviews (decided_at) WHERE decided_at IS NOT NULL;
 CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;
+CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
+
+-- Who did what: the acts of people, newest first, and those of one person. A submission counts where a person is named.
+CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
+    'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
+) AND (kind <> 'submitted' OR json_extract(body, '$.data.by') IS NOT NULL);
+CREATE INDEX entries_by ON entries (coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')), at)
+WHERE position IS NULL AND kind IN (
+    'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
+) AND (kind <> 'submitted' OR json_extract(body, '$.data.by') IS NOT NULL);
 
 CREATE TABLE grants (
     grant_id TEXT PRIMARY KEY,
@@ -82,6 +96,7 @@ CREATE TABLE tending (
     run_id TEXT NOT NULL,
     taken_by TEXT,
     taken_at INTEGER,
+    snoozed_at INTEGER,
     snoozed_until INTEGER,
     snoozed_by TEXT,
     snooze_reason TEXT,
@@ -90,6 +105,7 @@ CREATE TABLE tending (
 ) STRICT;
 
 CREATE INDEX tending_run_id ON tending (run_id);
+CREATE INDEX tending_taken_by ON tending (taken_by) WHERE taken_by IS NOT NULL;
 
 CREATE TABLE comments (
     comment_id TEXT PRIMARY KEY,
