@@ -1,0 +1,87 @@
+"""How values are written on a page: times, money, digests and names, as template filters."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+# Currencies whose minor unit is not a hundredth.
+MINOR_DIGITS = {
+    "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
+    "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
+}  # fmt: skip
+PLAIN = {"crm": "CRM", "api": "API", "http": "HTTP", "url": "URL"}
+
+
+def words(code: str) -> str:
+    """`outcome_unknown` is outcome unknown."""
+    return " ".join(PLAIN.get(part, part) for part in str(code).replace("-", "_").split("_"))
+
+
+def utc(when: str) -> str:
+    """`2026-11-29T23:18:41.250000Z` is 2026-11-29 23:18:41 UTC."""
+    return _moment(when).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def short(digest: str) -> str:
+    """The first twelve characters of a digest or id, without its prefix for a digest."""
+    bare = str(digest).removeprefix("sha256:")
+    return f"{bare[:12]}…" if len(bare) > 14 else bare
+
+
+def money(amount: dict[str, Any]) -> str:
+    """`{minor: 123450, currency: EUR}` is 1,234.50 EUR."""
+    digits = MINOR_DIGITS.get(amount["currency"], 2)
+    return f"{Decimal(int(amount['minor'])).scaleb(-digits):,.{digits}f} {amount['currency']}"
+
+
+def lasting(microseconds: float) -> str:
+    """A length of time in its two largest units: 2 h 5 min."""
+    seconds = int(abs(microseconds) // 1_000_000)
+    if seconds < 60:
+        return f"{seconds} s"
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3600)
+    minutes, seconds = divmod(rest, 60)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(index for index, (count, _) in enumerate(parts) if count)
+    kept = parts[first : first + (1 if first == 2 and minutes >= 10 else 2)]
+    return " ".join(f"{count} {unit}" for count, unit in kept if count)
+
+
+def ago(when: str, now: str) -> str:
+    """How long since: just now, 3 min ago; of what is to come: in 5 min."""
+    passed = _microseconds(now) - _microseconds(when)
+    if passed < 0:
+        return f"in {lasting(passed)}"
+    return "just now" if passed < 5_000_000 else f"{lasting(passed)} ago"
+
+
+def until(when: str, now: str) -> str:
+    """A countdown to a deadline: in 2 h 5 min, or overdue by 12 min."""
+    left = _microseconds(when) - _microseconds(now)
+    return f"in {lasting(left)}" if left > 0 else f"overdue by {lasting(left)}"
+
+
+def past(when: str, now: str) -> bool:
+    """Whether a deadline is over."""
+    return _microseconds(when) <= _microseconds(now)
+
+
+def percent(share: float | None) -> str:
+    """0.125 is 12.5 %."""
+    return "–" if share is None else f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def scope(text: str) -> str:
+    """The scope of a suspension: receiver crm, operation op_12ab…, or everything."""
+    kind, _, name = text.partition(":")
+    return f"{kind} {short(name) if kind == 'operation' else name}" if name else "everything"
+
+
+def _moment(when: str) -> datetime:
+    return datetime.fromisoformat(when.replace("Z", "+00:00")).astimezone(UTC)
+
+
+def _microseconds(when: str) -> int:
+    moment = _moment(when)
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
