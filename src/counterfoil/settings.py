@@ -32,6 +32,7 @@ _KNOWN = {
         "how long a run may work without an entry before it is parked as no_progress",
     ),
     "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
+    "COUNTERFOIL_TRUSTED_PROXIES": ("", "addresses whose X-Forwarded-For and X-Forwarded-Proto headers `serve` believes"),
 }
 _SECRET = frozenset({"COUNTERFOIL_SECRET"})
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from counterfoil.cli import checks, demo, explain, init, looking, sandbox, schema, submit, worker
+from counterfoil.cli import checks, demo, explain, init, looking, sandbox, schema, serve, submit, worker
 from counterfoil.cli.command import Group
 from counterfoil.cli.incidents import incidents
 from counterfoil.cli.operations import operations
@@ -46,7 +46,7 @@ def root() -> typer.Typer:
     def everywhere(version: Version = False) -> None:
         del version
 
-    for each in (init, submit, worker):
+    for each in (init, submit, worker, serve):
         each.add_to(top)
     for noun in (runs, operations, reviews, people, signals, incidents, writes, restore):
         top.typer.add_typer(noun.typer, name=noun.noun)

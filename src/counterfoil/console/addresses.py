@@ -1,5 +1,6 @@
 """Addresses of this console, wherever it is mounted."""
 
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote
 
@@ -41,3 +42,15 @@ def safe_next(request: HTTPConnection, asked: str | None) -> str:
     if not asked or not asked.startswith(home) or asked.startswith("//") or any(c in asked for c in "\\\r\n\t"):
         return home
     return asked
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a name or address means this machine only."""
+    if host is None:
+        return False
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

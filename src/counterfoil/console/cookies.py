@@ -3,14 +3,21 @@
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from counterfoil.console.addresses import is_loopback
+
 NAME = "counterfoil"
 
 
 def cookie_name(request: HTTPConnection) -> str:
     """With a prefix that makes browsers hold what it says: `__Host-` needs https and the root path."""
-    if request.url.scheme != "https":
+    if not is_secure(request):
         return NAME
     return f"__Secure-{NAME}" if request.scope.get("root_path") else f"__Host-{NAME}"
+
+
+def is_secure(request: HTTPConnection) -> bool:
+    """Plain http is for loopback: elsewhere the browser is told to keep the cookie to https, and drops it without."""
+    return request.url.scheme == "https" or not is_loopback(request.url.hostname)
 
 
 def session_value(request: HTTPConnection) -> str | None:
@@ -22,7 +29,7 @@ def set_session(request: HTTPConnection, response: Response, value: str, seconds
     """Signed in. `seconds`: how long the session may last."""
     response.set_cookie(
         cookie_name(request), value, max_age=seconds, path=str(request.scope.get("root_path") or "/"),
-        secure=request.url.scheme == "https", httponly=True, samesite="lax",
+        secure=is_secure(request), httponly=True, samesite="lax",
     )  # fmt: skip
 
 
@@ -30,5 +37,5 @@ def drop_session(request: HTTPConnection, response: Response) -> None:
     """Signed out."""
     response.delete_cookie(
         cookie_name(request), path=str(request.scope.get("root_path") or "/"),
-        secure=request.url.scheme == "https", httponly=True, samesite="lax",
+        secure=is_secure(request), httponly=True, samesite="lax",
     )  # fmt: skip

@@ -1,13 +1,12 @@
 """What every request and answer goes through: where it comes from, how long it may be, and what browsers are told."""
 
 from collections.abc import Iterable
-from ipaddress import ip_address
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from counterfoil.console.addresses import is_api, own_origin, route_path
+from counterfoil.console.addresses import is_api, is_loopback, own_origin, route_path
 from counterfoil.console.cookies import session_value
 from counterfoil.console.errors import refused
 from counterfoil.console.state import Console
@@ -62,7 +61,7 @@ class Guard:
 
 def check_host(request: Request, console: Console) -> None:
     """Development mode signs in without a secret, so a foreign name for this address must not reach it (rebinding)."""
-    if console.development and not (_loopback(request.url.hostname) and _from_loopback(request)):
+    if console.development and not (is_loopback(request.url.hostname) and _from_loopback(request)):
         raise Refused("foreign_request", problem="development mode answers on loopback only")
 
 
@@ -81,24 +80,8 @@ def check_origin(request: Request, console: Console) -> None:
         raise Refused("foreign_request", problem="the Origin is not this console's")
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is reached from this machine only."""
-    return _loopback(host)
-
-
-def _loopback(host: str | None) -> bool:
-    if host is None:
-        return False
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def _from_loopback(request: Request) -> bool:
-    return request.client is not None and _loopback(request.client.host)
+    return request.client is not None and is_loopback(request.client.host)
 
 
 def _limit(scope: Scope) -> int:

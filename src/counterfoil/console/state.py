@@ -22,7 +22,6 @@ class Console:
     changes: Changes
     development: bool = False
     person: str | None = None
-    secure_cookies: bool = True
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 
