@@ -1,6 +1,5 @@
 """`counterfoil worker`."""
 
-import signal
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,9 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from counterfoil.app import App
-    from counterfoil.engine.worker import Worker
+    from counterfoil.app.worker_process import WorkerProcesses
 
 DEFECT = 70
+SHAPE = "{worker_id, ended_by: signal|idle, problems:[], processes:[{worker_id, ended_by}]}"
 
 
 def nothing(console: "Console", data: Any) -> None:
@@ -26,52 +26,90 @@ def nothing(console: "Console", data: Any) -> None:
 def add_to(root: Group) -> None:
     """Register the command."""
 
-    @root.command("worker", data="{worker_id, ended_by: signal|idle, problems:[]}", shows=nothing, also=(DEFECT,))
+    @root.command("worker", data=SHAPE, shows=nothing, also=(DEFECT,))
     def worker(
         invocation: Invocation,
         until_idle: Annotated[
             bool, typer.Option("--until-idle", help="End when no run is due or held. For scripts and tests.")
         ] = False,
+        processes: Annotated[
+            int, typer.Option("--processes", min=1, max=256, help="So many worker processes, to use so many cores.")
+        ] = 1,
     ) -> Any:
-        """Drive runs until SIGTERM or Ctrl-C: then claim nothing more, finish or hand over, and end. A second one ends at once."""
-        return awaited(_drive(invocation, invocation.with_code(), until_idle))
+        """Drive runs until SIGTERM or Ctrl-C: then claim nothing more, finish or hand over, and end. A second one ends at once.
+
+        A run during which its worker died twice is driven in a process of its own.
+        """
+        app = invocation.with_code()
+        if processes == 1:
+            return awaited(_drive(invocation, app, until_idle))
+        return awaited(_supervise(invocation, app, processes, until_idle))
 
 
 async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer:
+    from counterfoil.app.driving import drive_until_told, problems_of, freeze_memory
+
+    worker = app.new_worker(isolate=_processes(invocation, app).isolate)
+
+    def listening() -> None:
+        # The line that a script waits for before it relies on being heard.
+        _say(invocation, f"worker {worker.worker_id} drives the runs of {invocation.database()}")
+
+    if not until_idle:
+        freeze_memory()
+    ended_by = await drive_until_told(worker, listening, until_idle=until_idle)
+    ended = {"worker_id": worker.worker_id, "ended_by": ended_by}
+    return _answer(invocation, worker.worker_id, ended_by, problems_of(worker, _log(invocation)), [ended])
+
+
+async def _supervise(invocation: Invocation, app: "App", count: int, until_idle: bool) -> Answer:
+    """This process drives nothing: what fells a worker must not fell the one that starts another."""
     import asyncio
+    import signal
+    from functools import partial
 
-    worker = app.new_worker()
-    stopped: list[str] = []
-    loop = asyncio.get_running_loop()
+    from counterfoil.app.supervisor import Supervisor
 
-    def stop(number: signal.Signals) -> None:
-        stopped.append(number.name)
-        worker.stop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(each)  # the second one is not asked to wait
+    app.new_worker()  # what every one of them would be refused for is refused here, once
+    app.close()
+    supervisor = Supervisor(partial(_processes(invocation, app).start, until_idle=until_idle), count, app.clock)
+    told: list[int] = []
+
+    def stop(number: int) -> None:
+        told.append(number)
+        supervisor.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    # The line that a script waits for before it relies on being heard.
-    invocation.streams.notes().print(
-        f"worker {worker.worker_id} drives the runs of {invocation.database()}", soft_wrap=True
-    )
-    await worker.run(until_idle=until_idle)
-    problems = _problems(invocation, worker)
-    data = {"worker_id": worker.worker_id, "ended_by": "signal" if stopped else "idle", "problems": problems}
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    _say(invocation, f"{count} worker processes drive the runs of {invocation.database()}")
+    await supervisor.run()
+    problems = [problem for answer in supervisor.answers for problem in answer["problems"]]
+    ended = [{"worker_id": answer["worker_id"], "ended_by": answer["ended_by"]} for answer in supervisor.answers]
+    return _answer(invocation, None, "signal" if told else "idle", problems, ended)
+
+
+def _processes(invocation: Invocation, app: "App") -> "WorkerProcesses":
+    from pathlib import Path
+
+    from counterfoil.app.worker_process import WorkerProcesses
+
+    return WorkerProcesses(invocation.named() or "", app.db, Path.cwd())
+
+
+def _say(invocation: Invocation, line: str) -> None:
+    invocation.streams.notes().print(line, soft_wrap=True)
+
+
+def _log(invocation: Invocation) -> Any:
+    from counterfoil.app.driving import log_of
+
+    return log_of(invocation.database())
+
+
+def _answer(
+    invocation: Invocation, worker_id: str | None, ended_by: str, problems: list[str], ended: list[dict[str, str]]
+) -> Answer:
+    if problems:
+        invocation.warn("defect", f"{len(problems)} problems of ours are in {_log(invocation)}")
+    data = {"worker_id": worker_id, "ended_by": ended_by, "problems": problems, "processes": ended}
     return Answer(data, DEFECT if problems else 0)
-
-
-def _problems(invocation: Invocation, worker: "Worker") -> list[str]:
-    """What no run could be blamed for, logged beside the database."""
-    if not worker.problems:
-        return []
-    import traceback
-
-    database = invocation.database().absolute()
-    log = database.with_name(database.name + ".log")
-    with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
-        for problem in worker.problems:
-            file.write("".join(traceback.format_exception(problem)))
-    invocation.warn("defect", f"{len(worker.problems)} problems of ours are in {log}")
-    return [f"{type(problem).__name__}: {problem}" for problem in worker.problems]

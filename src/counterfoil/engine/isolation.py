@@ -54,13 +54,14 @@ class Isolation:
 
     async def left(self) -> None:
         """Wait until the child has ended, in bounded time."""
-        if self._part is None:
+        part = self._part
+        if part is None:
             return
-        await asyncio.wait([self._part], timeout=LEAVE_S)
+        await asyncio.wait([part], timeout=LEAVE_S)
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.kill()
-        await asyncio.wait([self._part], timeout=LEAVE_S)
+            await asyncio.wait([part], timeout=LEAVE_S)
 
     async def _watch(self, run_id: str) -> None:
         try:

@@ -238,7 +238,9 @@ class Worker:
         """A suspect is never driven here, so that it cannot take the others down. One that died alone is claimed no more."""
         if died_alone(run):
             await self.opened.write(DiedAlone(run.run_id))
-        elif not isolation.busy:  # else it stays due: its turn comes, or another worker takes it
+        elif (
+            not isolation.busy and run.run_id not in self._left
+        ):  # else it stays due: its turn comes, here or elsewhere
             isolation.start(run.run_id)
 
     async def _suspect_left(self, run_id: str, status: int | None) -> None:

@@ -1,0 +1,90 @@
+"""Starting worker processes: for a suspect alone, and several beside each other."""
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MODULE = "counterfoil.app.worker_child"
+
+
+class WorkerProcess:
+    """A started worker process. It drains when told, or when this process is gone: it holds the other end of a pipe."""
+
+    def __init__(self, process: asyncio.subprocess.Process, held: int, answers: int) -> None:
+        self._process = process
+        self._held = held
+        self._answers = answers
+        self._answer = b""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def terminate(self) -> None:
+        """Tell it to drain. Raises ProcessLookupError when it has ended."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it. Raises ProcessLookupError when it has ended."""
+        self._process.kill()
+
+    async def wait(self) -> int:
+        """Its exit status, below zero for a signal."""
+        status = await self._process.wait()
+        if self._held >= 0:
+            # Without waiting for the end of the pipe: a process that the user's code left behind may hold it open.
+            with suppress(BlockingIOError):
+                self._answer = os.read(self._answers, 1 << 16)
+            os.close(self._held)
+            os.close(self._answers)
+            self._held = -1
+        return status
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """{worker_id, ended_by, problems} of a worker that ended in order; None of one that died. After `wait`."""
+        return json.loads(self._answer) if self._answer.endswith(b"\n") else None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcesses:
+    """Starts worker processes of one application: `target` is MODULE:NAME, `db` as `--db`, `folder` where modules are looked for.
+
+    They inherit the environment, and with it the secrets of receivers.
+    """
+
+    target: str
+    db: str | None
+    folder: Path
+
+    async def isolate(self, run_id: str) -> WorkerProcess:
+        """For `Worker(isolate=...)`: a worker for one run. Raises OSError."""
+        return await self.start(only=run_id)
+
+    async def start(self, *, only: str | None = None, until_idle: bool = False) -> WorkerProcess:
+        """Raises OSError when the system gives no process."""
+        orders = json.dumps({"app": self.target, "db": self.db, "only": only, "until_idle": until_idle})
+        # -P: the working folder comes after our own modules, as it does for the command that we are.
+        command = (sys.executable, "-P", "-m", MODULE, orders)
+        stdin, held = os.pipe()
+        answers, stdout = os.pipe()
+        os.set_blocking(answers, False)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=stdin, stdout=stdout, stderr=None if sys.__stderr__ is not None else DEVNULL,
+                cwd=self.folder, process_group=0,
+            )  # fmt: skip
+        except BaseException:
+            os.close(held)
+            os.close(answers)
+            raise
+        finally:
+            os.close(stdin)
+            os.close(stdout)
+        return WorkerProcess(process, held, answers)
