@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from counterfoil.engine.waking import wake
+from counterfoil.model.access import GrantRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.permissions import Wish, allowed, standing_of
+from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
@@ -17,6 +20,31 @@ def acting(tx: Transaction, name: str) -> PersonRecord:
         raise Refused("unknown_person", name=name)
     if person.revoked_at is not None:
         raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
+    return person
+
+
+def acting_reads(name: str | None) -> tuple[Read, ...]:
+    """What `permitted` looks at; nothing where nobody is named."""
+    return () if name is None else (Read.all(PersonRecord), Read.all(GrantRecord))
+
+
+def permitted(tx: Transaction, name: str, wish: Wish) -> PersonRecord:
+    """The named person, who may do this now. `reads` must hold `acting_reads(name)`.
+
+    Raises Refused(unknown_person, person_revoked), Refused(role_missing) where the thing names roles and the person holds
+    none of them, and Refused(not_permitted).
+    """
+    people = tx.all(PersonRecord)
+    person = next((each for each in people if each.name == name), None)
+    if person is None:
+        raise Refused("unknown_person", name=name)
+    if person.revoked_at is not None:
+        raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
+    standing = standing_of(person, people, tx.all(GrantRecord))
+    if not allowed(standing, wish):
+        if wish.roles and not standing.roles & wish.roles:
+            raise Refused("role_missing", name=name, role=" or ".join(sorted(wish.roles)))
+        raise Refused("not_permitted", name=name, act=wish.act.value)
     return person
 
 
