@@ -2,16 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI
-from starlette.staticfiles import StaticFiles
 
 from counterfoil.app import App
-from counterfoil.console import api, errors, health
+from counterfoil.console import api, errors, health, pages
 from counterfoil.console.changes import Changes
 from counterfoil.console.limits import Limits
 from counterfoil.console.security import Guard
@@ -39,20 +34,9 @@ def asgi(
     errors.add_to(served)
     served.include_router(health.routes())
     served.include_router(api.routes(), prefix=API)
-    _add_pages(served)
+    pages.add_to(served)
     served.add_middleware(Guard, console=console)
     return served
-
-
-def _add_pages(served: FastAPI) -> None:
-    static = Path(__file__).parent / "static"
-    if static.is_dir():
-        served.mount("/static", StaticFiles(directory=static), name="static")
-    if find_spec("counterfoil.console.pages") is not None:
-        pages: Any = import_module("counterfoil.console.pages")
-        if hasattr(pages, "routes"):
-            served.include_router(pages.routes(), include_in_schema=False)
-        served.state.error_page = getattr(pages, "error_page", None)
 
 
 def _lifespan(console: Console, worker: bool) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
