@@ -1,0 +1,94 @@
+"""Runs, operations, reviews and incidents as lists. The filters stand in the address, so an address is a view."""
+
+from enum import StrEnum
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from counterfoil.console.pages.rendering import page, pages_of
+from counterfoil.console.pages.words import words
+from counterfoil.console.signed_in import desk
+from counterfoil.console.state import console_of
+from counterfoil.model.errors import Refused
+from counterfoil.model.operation import OperationStatus
+from counterfoil.model.review import ReviewState
+from counterfoil.model.run import ParkReason, RunState
+
+Options = list[tuple[str, str]]
+LIMIT = 50
+LEDGER = "ledger"  # the built-in workflow; it is offered only where it has runs of its own
+
+
+def routes() -> APIRouter:
+    """`/runs`, `/operations`, `/reviews`, `/incidents`."""
+    router = APIRouter()
+
+    @router.get("/runs")
+    def runs(  # noqa: PLR0913 - one name for each filter in the address
+        request: Request, state: str = "", workflow: str = "", reason: str = "", cursor: str = "", at: Any = Depends(desk)
+    ) -> Response:
+        listed = at.runs.list(
+            state=state or None, workflow=workflow or None, reason=reason or None, cursor=cursor_of(cursor), limit=LIMIT
+        )
+        return page(
+            request, "lists/runs.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            set={"state": state, "workflow": workflow, "reason": reason},
+            states=any_of(RunState), reasons=any_of(ParkReason), workflows=workflows_of(request),
+        )  # fmt: skip
+
+    @router.get("/operations")
+    def operations(
+        request: Request, status: str = "", receiver: str = "", cursor: str = "", at: Any = Depends(desk)
+    ) -> Response:
+        listed = at.operations.list(
+            status=status or None, receiver=receiver or None, cursor=cursor_of(cursor), limit=LIMIT
+        )
+        return page(
+            request, "lists/operations.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            set={"status": status, "receiver": receiver}, statuses=any_of(OperationStatus),
+            receivers=receivers_of(request),
+        )  # fmt: skip
+
+    @router.get("/reviews")
+    def reviews(request: Request, state: str = "", cursor: str = "", at: Any = Depends(desk)) -> Response:
+        listed = at.reviews.list(state=state or None, cursor=cursor_of(cursor), limit=LIMIT)
+        return page(
+            request, "lists/reviews.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            set={"state": state}, states=any_of(ReviewState),
+        )  # fmt: skip
+
+    @router.get("/incidents")
+    def incidents(request: Request, open: str = "", cursor: str = "", at: Any = Depends(desk)) -> Response:
+        listed = at.incidents.list(open_only=open == "yes", cursor=cursor_of(cursor), limit=LIMIT)
+        return page(
+            request, "lists/incidents.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            set={"open": open},
+        )  # fmt: skip
+
+    return router
+
+
+def any_of(kind: type[StrEnum]) -> Options:
+    """The choices of a filter, the first of which filters nothing."""
+    return [("", "any"), *((member.value, words(member.value)) for member in kind)]
+
+
+def workflows_of(request: Request) -> Options:
+    """The workflows that the code at hand names."""
+    names = {workflow.name for workflow in console_of(request).app.registry.workflows.values()}
+    return [("", "any"), *((name, name) for name in sorted(names - {LEDGER})), (LEDGER, "alone (ledger)")]
+
+
+def receivers_of(request: Request) -> Options:
+    """The receivers that the code at hand names."""
+    return [("", "any"), *((name, name) for name in sorted(console_of(request).app.registry.receivers))]
+
+
+def cursor_of(text: str) -> int | None:
+    """Where a page of a list begins. Raises Refused(usage)."""
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 18:
+        raise Refused("usage", problem="the cursor in the address is not one that a list gave")
+    return int(text)
