@@ -388,7 +388,7 @@ CREATE INDEX signals_at ON signals (at);
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
 CREATE INDEX runs_unended ON runs (deadline_at, run_id) WHERE state IN ('pending', 'running', 'waiting');
 CREATE INDEX reviews_open ON reviews (expires_at, review_id) WHERE state = 'open';
-CREATE INDEX incidents_opened_at ON incidents (opened_at, incident_id) WHERE closed_at IS NULL;
+CREATE INDEX incidents_due ON incidents (opened_at + 86400000000, incident_id) WHERE closed_at IS NULL; -- a day to weigh one
 CREATE INDEX operations_open ON operations (receiver, number) WHERE status IN ('in_flight', 'unknown');
 CREATE INDEX reviews_decided_at ON reviews (decided_at) WHERE decided_at IS NOT NULL;
 CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;

@@ -1,0 +1,42 @@
+"""What duties read: chains that grew, notices to send, rows that are of no use any more."""
+
+from counterfoil.model.duty import NoticeRecord
+from counterfoil.store.driver import Connection
+from counterfoil.store.queries import sql
+from counterfoil.store.tables import BY_RECORD
+
+
+class SqliteUpkeep:
+    """`Upkeep` of a SQLite snapshot."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def newest_ordinal(self) -> int:
+        """How long the journal is."""
+        return self._connection.execute(sql("newest_ordinal")).get
+
+    def heads_since(self, after: int, upto: int) -> list[tuple[str, int, bytes]]:
+        """The newest entry of each chain that grew."""
+        found = self._connection.execute(sql("heads_since"), {"after": after, "upto": upto})
+        return [(run_id, sequence, digest) for run_id, sequence, digest in found]
+
+    def unsent_notices(self, now: int, limit: int) -> list[NoticeRecord]:
+        """Notices that are due."""
+        found = self._connection.execute(sql("unsent_notices"), {"now": now, "limit": limit})
+        return list(map(BY_RECORD[NoticeRecord].row, found))
+
+    def old_sessions(self, before: int, limit: int) -> list[str]:
+        """Sessions that are over."""
+        return self._ids("old_sessions", before, limit)
+
+    def old_notices(self, before: int, limit: int) -> list[str]:
+        """Notices that are sent or given up."""
+        return self._ids("old_notices", before, limit)
+
+    def old_workers(self, before: int, limit: int) -> list[str]:
+        """Workers that stopped."""
+        return self._ids("old_workers", before, limit)
+
+    def _ids(self, name: str, before: int, limit: int) -> list[str]:
+        return [row[0] for row in self._connection.execute(sql(name), {"before": before, "limit": limit})]
