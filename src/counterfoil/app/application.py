@@ -18,6 +18,7 @@ from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.desk import Desk
+from counterfoil.app.evidence import Evidence
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.ledger import Ledger, ledger_workflow
 from counterfoil.app.opening import Founding, Surroundings, open_installation
@@ -86,6 +87,7 @@ class App:
         self.restore = Restore(self.open)
         self.workers = Workers(self.open)
         self.receivers = Receivers(self.open)
+        self.evidence = Evidence(self.open)
         self.access = Access(self.open)
 
     # ------------------------------------------------------------------ registering

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.app.access.actor import Actor
+from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.installation import DeskIncidents, DeskPeople, DeskReceivers, DeskWorkers, DeskWrites
 from counterfoil.app.desk.operations import DeskOperations
 from counterfoil.app.desk.reviews import DeskReviews
@@ -29,6 +30,7 @@ class Desk:
         self.workers = DeskWorkers(sight)
         self.receivers = DeskReceivers(sight)
         self.people = DeskPeople(sight)
+        self.evidence = DeskEvidence(sight)
 
     def find(self, text: str, *, limit: int = 20) -> dict[str, Any]:
         """As `app.find`, without what the person may not see."""

@@ -1,0 +1,143 @@
+"""The noun `evidence`: the record behind what is shown. Each entry with its place in the chain, time, life, and what may be done."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.app.finding import known_id
+from counterfoil.app.views.allowed import Weighed, allowed_actions
+from counterfoil.app.views.asked import asked_view
+from counterfoil.app.views.context import documents_view
+from counterfoil.app.views.evidence import entry_line, evidence_view
+from counterfoil.app.views.exchange import exchange_view
+from counterfoil.app.views.life import life_view
+from counterfoil.app.views.listing import listed
+from counterfoil.app.views.question import Asked, question_view
+from counterfoil.app.views.shown import Shown
+from counterfoil.app.views.timeline import Window, timeline_view
+from counterfoil.app.views.window import in_force_view
+from counterfoil.app.weighing import situation_now
+from counterfoil.engine.opened import Opened
+from counterfoil.model.conversation import DocumentRecord
+from counterfoil.model.errors import Refused
+from counterfoil.model.installation import IncidentRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.proposal import ProposalRecord
+from counterfoil.model.receipt import LookupRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord
+from counterfoil.model.run import RunRecord
+from counterfoil.rules.gather import gather
+from counterfoil.rules.situation import is_live
+from counterfoil.store.port import Reader
+
+
+class Evidence:
+    """`app.evidence`. Things are named as by their own nouns. Each raises Refused(not_found, ambiguous_id)."""
+
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    def entries(self, run: str, *, cursor: int | None = None, limit: int = 100) -> dict[str, Any]:
+        """`{items: [{sequence, kind, position, name, at, actor, digest}], next_cursor}`, oldest first, after `cursor`."""
+        with self._opened().read() as reader:
+            record = _run(reader, run)
+            found = reader.entries(record.run_id, after=-1 if cursor is None else cursor, limit=limit + 1)
+        items = [entry_line(entry) for entry in found[:limit]]
+        return listed(items, found[limit - 1].sequence if len(found) > limit else None)
+
+    def entry(self, run: str, sequence: int) -> dict[str, Any]:
+        """One entry with what was stored, its digest, and the one before it: see `evidence_view`."""
+        with self._opened().read() as reader:
+            record = _run(reader, run)
+            found = reader.entries(record.run_id, after=max(sequence, 0) - 2, limit=3)
+        by_sequence = {entry.sequence: entry for entry in found}
+        if sequence not in by_sequence:
+            raise Refused("not_found", what="entry", id=f"{sequence} of run-{record.number}")
+        return evidence_view(by_sequence[sequence], by_sequence.get(sequence - 1))
+
+    def timeline(self, run: str, *, begins_us: int | None = None, ends_us: int | None = None) -> dict[str, Any]:
+        """Its execution in time: see `timeline_view`. `begins_us` and `ends_us` look closer at a part."""
+        opened = self._opened()
+        with opened.read() as reader:
+            record = _run(reader, run)
+            window = None if begins_us is None or ends_us is None else Window(begins_us, ends_us)
+            return timeline_view(
+                record, reader.entries(record.run_id), reader.find(AttemptRecord, "run_id", record.run_id),
+                reader.find(OperationRecord, "run_id", record.run_id), opened.clock.now_us(), window,
+            )  # fmt: skip
+
+    def documents(self, run: str) -> dict[str, Any]:
+        """The versions of its working context, each with what it changed: see `documents_view`."""
+        with self._opened().read() as reader:
+            record = _run(reader, run)
+            return listed(documents_view(reader.find(DocumentRecord, "run_id", record.run_id)), None)
+
+    def operation(self, operation: str) -> dict[str, Any]:
+        """`{life, attempts, in_force, asked}`: its states, each attempt with its exchange, the contract, and every lookup."""
+        opened = self._opened()
+        with opened.read() as reader:
+            record = _operation(reader, operation)
+            situation = situation_now(opened, reader, record)
+            return {
+                "life": life_view(record, reader.entries(record.run_id)),
+                "attempts": [
+                    exchange_view(attempt)
+                    for attempt in reader.find(AttemptRecord, "operation_id", record.operation_id)
+                ],
+                "in_force": None if situation is None else in_force_view(situation),
+                "asked": asked_view(record, reader.find(LookupRecord, "operation_id", record.operation_id)),
+            }
+
+    def actions(self, operation: str, forbids: Callable[[str], str | None] = lambda act: None) -> dict[str, Any]:
+        """`{items: [{action, label, allowed, reason, command}]}`. `forbids`: why somebody may not do an act, None where it may."""
+        opened = self._opened()
+        with opened.read() as reader:
+            record = _operation(reader, operation)
+            run = reader.get(RunRecord, record.run_id)
+            if run is None:
+                return listed([], None)
+            situation = situation_now(opened, reader, record)
+            live = [] if situation is None else [a.deadline_at for a in situation.attempts if is_live(a, situation.now)]
+            weighed = Weighed(
+                record, run, reader.find(ReviewRecord, "operation_id", record.operation_id),
+                reader.find(IncidentRecord, "operation_id", record.operation_id),
+                None if situation is None else gather(situation), _can_look(opened, record),
+                max(live, default=None), forbids,
+            )  # fmt: skip
+            return listed(allowed_actions(Shown.of(opened, reader), weighed), None)
+
+    def question(self, review: str) -> dict[str, Any]:
+        """What a reviewer reads besides `reviews.show`: see `question_view`."""
+        with self._opened().read() as reader:
+            record = reader.get(ReviewRecord, known_id(reader, "review", review))
+            assert record is not None, "the id was just found in this snapshot"
+            operation = reader.get(OperationRecord, record.operation_id)
+            run = reader.get(RunRecord, record.run_id)
+            if operation is None or run is None:
+                raise Refused("not_found", what="operation", id=record.operation_id)
+            proposals = [
+                p for p in reader.find(ProposalRecord, "run_id", run.run_id) if p.operation_id == record.operation_id
+            ]
+            asked = Asked(
+                record, operation, run, sorted(proposals, key=lambda proposal: proposal.version),
+                reader.find(ReviewRecord, "operation_id", record.operation_id),
+                reader.find(AnswerRecord, "review_id", record.review_id), reader.entries(run.run_id),
+            )  # fmt: skip
+            return question_view(asked)
+
+
+def _can_look(opened: Opened, operation: OperationRecord) -> bool:
+    known = opened.registry.operations.get(operation.name)
+    lookup = None if known is None else known.contract.lookup
+    return lookup is not None and not isinstance(lookup.function, str)
+
+
+def _run(reader: Reader, text: str) -> RunRecord:
+    record = reader.get(RunRecord, known_id(reader, "run", text))
+    assert record is not None, "the id was just found in this snapshot"
+    return record
+
+
+def _operation(reader: Reader, text: str) -> OperationRecord:
+    record = reader.get(OperationRecord, known_id(reader, "operation", text))
+    assert record is not None, "the id was just found in this snapshot"
+    return record
