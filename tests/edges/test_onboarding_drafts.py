@@ -81,7 +81,7 @@ class Office:
             what,
             review.review_id,
             "--by",
-            "ana",
+            "oscar" if what == "approve" else "ana",  # who asks for another version does not approve it
             "--comment",
             f"about draft {review.proposal_version}",
         )

@@ -37,8 +37,10 @@ async def _open(house: House, run_id: str, number: int = 1) -> ReviewRecord:
     return next(review for review in _reviews(house, run_id) if review.state.value == "open")
 
 
-async def _approve(house: House, review: ReviewRecord, digest: str | None = None) -> dict[str, Any]:
-    return await house.app.reviews.approve(review.review_id, digest=digest or review.digest, by="ana", secret=SECRET)
+async def _approve(
+    house: House, review: ReviewRecord, digest: str | None = None, *, by: str = "ana"
+) -> dict[str, Any]:
+    return await house.app.reviews.approve(review.review_id, digest=digest or review.digest, by=by, secret=SECRET)
 
 
 def test_approved_then_sent_once(house_with_crm: House, crm: SandboxProcess) -> None:
@@ -123,9 +125,13 @@ def test_a_revision_is_a_version_with_a_review_of_its_own(house_with_crm: House,
                 2,
                 first.operation_id,
             ) and second.digest != first.digest
-            with pytest.raises(Refused):
-                await _approve(house, second, first.digest)
-            await _approve(house, second)
+            with pytest.raises(Refused) as other:
+                await _approve(house, second, first.digest, by="oscar")
+            assert other.value.code == "digest_mismatch"
+            with pytest.raises(Refused) as own:
+                await _approve(house, second)
+            assert own.value.code == "own_proposal", "ana asked for this version"
+            await _approve(house, second, by="oscar")
             await submitted.result()
         (record,) = _held(crm)
         assert record["payload_digest"] == second.digest

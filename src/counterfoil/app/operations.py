@@ -108,7 +108,7 @@ def _review_asked(opened: Opened, reader: Reader, operation: OperationRecord) ->
     approved = review.state is ReviewState.APPROVED and review.decided_at is not None
     began = review.decided_at if approved and review.decided_at is not None else review.opened_at
     owner = owner_facts(owner_of(review.owner)) | {"then": review.owner_then}
-    return {"role": review.role, "expires_us": review.expires_at - began, "owner": owner}
+    return {"role": review.role, "expires_us": review.expires_at - began, "owner": owner, "approvals": review.needed}
 
 
 def _operation(reader: Reader, text: str) -> OperationRecord:

@@ -271,6 +271,7 @@ def _open_review(tx: Transaction, target: Target, operation: OperationRecord, ki
             used_by=None,
             void=None,
             incarnation=tx.installation.incarnation,
+            needed=asked.get("approvals", 1),
         )
     )
 

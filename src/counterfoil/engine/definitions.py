@@ -64,13 +64,14 @@ class Operation(Generic[P, R]):
         return self.contract.action or self.name
 
     def review_facts(self) -> dict[str, Any] | None:
-        """Role, time and owner of the review that it asks for, as JSON; None where it asks for none."""
+        """Role, time, owner and number of approvals of the review that it asks for, as JSON; None where it asks for none."""
         if self.review is None:
             return None
         return {
             "role": self.review.role,
             "expires_us": self.review.expires_in // timedelta(microseconds=1),
             "owner": owner_facts(owner_of(self.review.owner)),
+            "approvals": self.review.approvals,
         }
 
     def key_of(self, payload: Any) -> str | None:

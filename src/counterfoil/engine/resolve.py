@@ -4,21 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from counterfoil.engine.acting import permitted
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.situation import Target, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
+from counterfoil.model.access import Act
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
-from counterfoil.model.review import ReviewRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.authority import acts_alone, may_decide
+from counterfoil.rules.authority import acts_alone, approvers
 from counterfoil.rules.gather import gather
 from counterfoil.rules.recovery_facts import Attempt, Key
+from counterfoil.rules.wishes import about_operation
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -90,20 +93,10 @@ class Resolve(RunVerb):
         return advanced(tx, self.target, resolved)
 
     def _check_person(self, tx: Transaction, operation: OperationRecord, run: RunRecord) -> None:
-        person = next((p for p in tx.all(PersonRecord) if p.name == self.resolution.by), None)
-        if person is None:
-            raise Refused("unknown_person", name=self.resolution.by)
-        roles = [role for role in (operation.owner, run.owner, run.owner_then) if role]
-        if not any(may_decide(person, role, tx.all(PersonRecord)) for role in roles):
-            raise Refused("role_missing", name=person.name, role=operation.owner)
-        acted = {
-            r.reviewer
-            for r in tx.find(ReviewRecord, "operation_id", operation.operation_id)
-            if r.reviewer and r.used_by
-        }
-        if acts_alone(
-            person, frozenset(acted), tx.all(PersonRecord), single_person=bool(tx.installation.single_person)
-        ):
+        person = permitted(tx, self.resolution.by, about_operation(Act.RESOLVE, operation, run))
+        reviews = tx.find(ReviewRecord, "operation_id", operation.operation_id)
+        acted = approvers(reviews, tx.find(AnswerRecord, "run_id", self.run_id))
+        if acts_alone(person, acted, tx.all(PersonRecord), single_person=bool(tx.installation.single_person)):
             raise Refused("own_action", name=person.name)
 
     def _check_doubt(self, tx: Transaction, operation: OperationRecord) -> None:

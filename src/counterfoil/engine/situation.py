@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from counterfoil.engine.approving import approving_reads, stands
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
@@ -13,7 +14,6 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.authority import may_decide
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
 from counterfoil.rules.gather import Situation
 from counterfoil.store.port import Read
@@ -49,6 +49,7 @@ class Target:
             Read.by(RunRecord, "parent_run_id", self.run_id),
             Read.all(PersonRecord),
             Read.all(SuspensionRecord),
+            *approving_reads(self.run_id),
         ]
         if self.business_key is not None:
             reads += [
@@ -84,6 +85,8 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
     attempts = tx.find(AttemptRecord, "operation_id", target.operation_id)
     incidents = _incidents(tx, target)
     budget, next_try_at = _budget(run, attempts, tx.now)
+    asked = target.review or {}
+    approval = stands(tx, run, operation, review, asked.get("approvals", 1))
     return Situation(
         operation=operation,
         contract=contract,
@@ -92,7 +95,8 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
         lookups=tx.find(LookupRecord, "operation_id", target.operation_id),
         review=review,
         review_needed=target.review is not None,
-        authority_now=_authority_now(tx, review),
+        authority_now=None if approval is None else approval.covered,
+        signed=approval is None or approval.signed,
         incident_open=any(incident.closed_at is None for incident in incidents),
         stop=_stop(tx, target, run, operation),
         scope_now=target.scope,
@@ -110,14 +114,6 @@ def _incidents(tx: Transaction, target: Target) -> list[IncidentRecord]:
     if target.business_key is not None:
         found += tx.find(IncidentRecord, "business_key", target.business_key)  # an incident freezes its business key
     return found
-
-
-def _authority_now(tx: Transaction, review: ReviewRecord | None) -> bool | None:
-    """The reviewer's authority as it is now, not as it was when the answer was given."""
-    if review is None or review.reviewer is None:
-        return None
-    person = next((p for p in tx.all(PersonRecord) if p.name == review.reviewer), None)
-    return person is not None and may_decide(person, review.role, tx.all(PersonRecord))
 
 
 def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationRecord) -> str | None:

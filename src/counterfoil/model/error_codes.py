@@ -19,6 +19,12 @@ _ALL = (
     # what was asked
     ErrorCode("usage", "{problem}", "Correct the command and type it again; nothing was changed.", USAGE),
     ErrorCode(
+        "malformed_statement",
+        "The statement {name} cannot be read: {problem}.",
+        "Correct the file, or say which column is which with --column; nothing was imported.",
+        USAGE,
+    ),
+    ErrorCode(
         "malformed_json",
         "The input is not JSON: {problem}.",
         "Correct the input and submit it again; nothing was stored.",
@@ -142,6 +148,31 @@ _ALL = (
         "Nothing was changed. Try again in {seconds} s.",
     ),
     ErrorCode(
+        "own_proposal",
+        "{name} proposed this, or asked for this version, and does not approve it.",
+        "Ask another person with the role {role}, or declare the installation single_person at `init`.",
+    ),
+    ErrorCode(
+        "approval_unsigned",
+        "This installation has approval keys, and no private key is here to sign the approval with.",
+        "Name its file in COUNTERFOIL_APPROVAL_KEY, or answer where it is; nothing was decided.",
+    ),
+    ErrorCode(
+        "approval_key_unusable",
+        "The approval key {where} is not used: {problem}.",
+        "Name another file in COUNTERFOIL_APPROVAL_KEY, or put this one in order; nothing was decided.",
+    ),
+    ErrorCode(
+        "signature_invalid",
+        "The signature of this answer does not hold: {problem}.",
+        "Look at the review again and answer anew; nothing was decided.",
+    ),
+    ErrorCode(
+        "last_approval_key",
+        "{key_id} is the last approval key: without one nothing that needs a review is ever sent.",
+        "Add another one first: `counterfoil keys add`.",
+    ),
+    ErrorCode(
         "own_action",
         "{name} proposed or approved this and does not resolve it alone.",
         "Ask another person, or declare the installation single_person at `init`.",
@@ -244,6 +275,16 @@ _ALL = (
         "no_owner",
         "Operation {name} has no owner.",
         "Give it a review or an owner; nothing was started.",
+    ),
+    ErrorCode(
+        "money_marking",
+        "Operation {name} marks money or target wrongly: {problem}.",
+        "Correct the payload's annotations; nothing was started.",
+    ),
+    ErrorCode(
+        "too_few_approvals",
+        "Operation {name} asks for {approvals} approvals.",
+        "Ask for one or more; nothing was started.",
     ),
     ErrorCode(
         "type_missing",

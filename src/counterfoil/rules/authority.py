@@ -1,9 +1,13 @@
-"""Who may decide: roles as they are now, and whether somebody else than the one who acted decides."""
+"""Who may decide: roles as they are now, how many approved, and whether somebody else than the one who acted decides."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from counterfoil.model.people import PersonRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
+from counterfoil.model.run import RunRecord
+from counterfoil.rules.signing import Keys, expires_at_of, holds
 
 
 def roles_of(person: PersonRecord) -> frozenset[str]:
@@ -31,3 +35,71 @@ def acts_alone(
     """
     counted = acted | {other.stand_in_for for other in people if other.name in acted and other.stand_in_for}
     return not single_person and (person.name in counted or person.stand_in_for in counted)
+
+
+def approvals_of(review: ReviewRecord, answers: Iterable[AnswerRecord]) -> list[AnswerRecord]:
+    """The answers that count as an approval of this review, in the order in which they were given."""
+    return [
+        answer
+        for answer in answers
+        if answer.review_id == review.review_id
+        and (answer.matched, answer.decision, answer.digest) == ("now", "approve", review.digest)
+    ]
+
+
+def heads(names: Iterable[str], people: Iterable[PersonRecord]) -> frozenset[str]:
+    """Different people by name: a stand-in counts as the person stood in for."""
+    stand_ins = {person.name: person.stand_in_for for person in people if person.stand_in_for}
+    return frozenset(stand_ins.get(name, name) for name in names)
+
+
+def proposers(run: RunRecord, review: ReviewRecord, reviews: Iterable[ReviewRecord]) -> frozenset[str]:
+    """Who submitted the run, and who asked for the version that is under review by an answer to an earlier one."""
+    asked = {
+        earlier.reviewer
+        for earlier in reviews
+        if earlier.state is ReviewState.REJECTED
+        and earlier.ask_revision
+        and earlier.proposal_version < review.proposal_version
+    }
+    return frozenset(name for name in asked | {run.submitted_by} if name)
+
+
+def approvers(reviews: Sequence[ReviewRecord], answers: Sequence[AnswerRecord]) -> frozenset[str]:
+    """Everybody who approved what an attempt drew on."""
+    used = [review for review in reviews if review.used_by]
+    gave = {answer.person for review in used for answer in approvals_of(review, answers)}
+    return frozenset(gave | {review.reviewer for review in used if review.reviewer})
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """How an approval stands now. `signed`: as this installation demands it. `covered`: enough who may still decide."""
+
+    signed: bool
+    covered: bool
+
+
+def weighed(
+    review: ReviewRecord,
+    answers: Sequence[AnswerRecord],
+    people: Sequence[PersonRecord],
+    *,
+    needed: int,
+    keys: Keys,
+    installation_id: str,
+    may: Callable[[PersonRecord], bool],
+) -> Weighed:
+    """An approved review, weighed again. `needed`: how many different people; `may`: whether one still may approve it."""
+    given = approvals_of(review, answers)
+    if keys.required:
+        given = [answer for answer in given if holds(keys, installation_id, review, answer)]
+        in_time = bool(given) and review.expires_at <= max(expires_at_of(answer) for answer in given)
+        signed = in_time and len(heads((answer.person for answer in given), people)) >= needed
+    else:
+        signed = True
+    names = {answer.person for answer in given}
+    if not names and not keys.required and review.reviewer:
+        names = {review.reviewer}
+    still = [person.name for person in people if person.name in names and may(person)]
+    return Weighed(signed, len(heads(still, people)) >= needed)

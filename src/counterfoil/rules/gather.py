@@ -117,7 +117,8 @@ def _approved(review: ReviewRecord, situation: Situation) -> Authority:
     if review.void is not None or review.incarnation < situation.restore.incarnation:
         return Authority.REVOKED
     bound = (
-        review.operation_id == operation.operation_id
+        situation.signed
+        and review.operation_id == operation.operation_id
         and review.digest == operation.payload_digest
         and review.proposal_version == operation.proposal_version
         and review.used_by in (None, *(attempt.attempt_id for attempt in situation.attempts))  # one use

@@ -9,8 +9,9 @@ from counterfoil.app.views.shown import Shown
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.model.installation import IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import OperationRecord, OperationStatus
-from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import PARK_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.rules.authority import approvers
 
 RESOLVED = frozenset(
     {
@@ -62,7 +63,7 @@ def resolve(
     shown: Shown, operation: OperationRecord, run: RunRecord, reviews: Sequence[ReviewRecord]
 ) -> dict[str, Any]:
     """A person closes a doubt, or says what a held operation is."""
-    acted = frozenset(review.reviewer for review in reviews if review.reviewer and review.used_by)
+    acted = approvers(reviews, shown.reader.find(AnswerRecord, "run_id", operation.run_id))
     by = shown.by([operation.owner, run.owner, run.owner_then], acted=acted)
     held = operation.reason in HELD and not operation.sent
     # Held: it was never sent, so refusing it is the answer that can do no harm. In doubt: only the receiver's own
