@@ -23,6 +23,8 @@ from counterfoil.model.moments import rfc3339
 
 THEME, SAID = "counterfoil-theme", "counterfoil-said"
 THEMES = ("auto", "light", "dark")
+# What a template may set and need not.
+UNSAID: dict[str, Any] = {"active": None, "live": None, "page_width": "wide", "found_text": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,8 @@ class Chrome:
 def page(request: Request, template: str, *, desk: Any = None, status: int = 200, **shown: Any) -> HTMLResponse:
     """An HTML page in the frame. `desk`: that of the signed-in person, None where nobody is."""
     chrome = _chrome(request, desk)
-    text = _templates().get_template(template).render(
-        c=chrome, navigation=NAVIGATION, root=str(request.scope.get("root_path", "")), **shown
-    )  # fmt: skip
+    frame = {"c": chrome, "navigation": NAVIGATION, "root": str(request.scope.get("root_path", ""))}
+    text = _templates().get_template(template).render(UNSAID | frame | shown)
     response = HTMLResponse(text, status)
     if chrome.said is not None:
         response.delete_cookie(SAID, path=address(request, "/"), httponly=True, samesite="lax")

@@ -10,6 +10,7 @@
   let pause = 1000;
   let seen = document.body.dataset.now;
   let quiet = 0;
+  let hearing = 0;
 
   const clock = () => new Date().toISOString().slice(0, 19).replace("T", " ") + " UTC";
   const changed = () => document.body.dispatchEvent(new Event("changed"));
@@ -21,8 +22,12 @@
     document.body.dataset.connection = "lost";
   };
 
+  const silent = () => { stream.close(); lost(); connect(); };
+
   const found = () => {
     seen = clock();
+    clearTimeout(hearing);
+    hearing = setTimeout(silent, 40000); // the server speaks every 15 seconds, changed or not
     pause = 1000;
     document.body.dataset.connection = "open";
     if (banner.hidden) return;
@@ -39,6 +44,7 @@
     stream.addEventListener("error", () => {
       stream.close();
       lost();
+      clearTimeout(hearing);
       clearTimeout(quiet);
       quiet = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 15000);

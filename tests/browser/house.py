@@ -1,0 +1,100 @@
+"""A served installation with something in every state: `counterfoil serve` as a child process, receivers beside it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.browser.application import SOURCE
+from tests.edges.cli_bench import Cli, installed
+
+COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
+ENDS_WITHIN = 30
+
+
+@dataclass
+class House:
+    """An installation, its receivers and, while it is served, its address."""
+
+    cli: Cli
+    sandboxes: dict[str, SandboxProcess]
+    url: str = ""
+    served: "subprocess.Popen[str] | None" = field(default=None)
+
+    def secret(self, person: str) -> str:
+        return (self.cli.folder / ".counterfoil" / f"{person}.secret").read_text().strip()
+
+    def serve(self, *options: str) -> str:
+        """Start `counterfoil serve` and wait for the line that says it listens. Gives the address."""
+        assert self.served is None
+        argv = [*COMMAND, "serve", "--port", "0", "--json", *options]
+        self.served = subprocess.Popen(
+            argv, cwd=self.cli.folder, env=_environment(self.cli), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=(self.cli.folder / "serve.log").open("a"), text=True,
+        )  # fmt: skip
+        assert self.served.stdout is not None
+        line = self.served.stdout.readline()
+        assert line, (self.cli.folder / "serve.log").read_text()
+        self.url = str(json.loads(line)["data"]["url"])
+        return self.url
+
+    def stop(self) -> None:
+        """End the server and wait for its end."""
+        served, self.served = self.served, None
+        if served is None:
+            return
+        served.send_signal(signal.SIGTERM)
+        try:
+            served.wait(ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            served.kill()
+            served.wait(ENDS_WITHIN)
+        assert served.stdout is not None
+        served.stdout.close()
+
+
+@contextmanager
+def house(folder: Path) -> Generator[House, None, None]:
+    """Founded, lived in, not served yet."""
+    with ExitStack() as stack:
+        cli = installed(folder, app=SOURCE)
+        sandboxes = {
+            "SHOP_URL": stack.enter_context(SandboxProcess("key")),
+            "POST_URL": stack.enter_context(SandboxProcess("none", fault="drop-reply:1000")),
+            "PARCELS_URL": stack.enter_context(SandboxProcess("lookup")),
+        }
+        cli.environ |= {name: sandbox.url for name, sandbox in sandboxes.items()}
+        cli.environ |= {"COUNTERFOIL_SECRET": (cli.folder / ".counterfoil" / "ana.secret").read_text().strip()}
+        here = House(cli, sandboxes)
+        lived_in(here)
+        del cli.environ["COUNTERFOIL_SECRET"]
+        try:
+            yield here
+        finally:
+            here.stop()
+
+
+def lived_in(here: House) -> None:
+    """One completed, two that wait for a buyer, two whose outcome is unknown, one that failed, one that waits for a signal."""
+    cli = here.cli
+    cli.submit("buy", "100")
+    cli.drive()
+    cli.approve()
+    for workflow, number in (
+        ("parcel", "200"), ("buy", "101"), ("buy", "102"), ("letter", "300"), ("letter", "301"), ("broken", "400"),
+        ("waits", "500"),
+    ):  # fmt: skip
+        cli.submit(workflow, number)
+    cli.drive()
+
+
+def _environment(cli: Cli) -> dict[str, str]:
+    import os
+
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERFOIL_")}
+    return clean | cli.environ
