@@ -55,3 +55,12 @@ class SpanRecord:
     run_id: str
     began_at: int
     ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRecord:
+    """One row of `tallies`: what a metric has counted from the journal so far. `labels` is JSON."""
+
+    metric: str
+    labels: str
+    value: float

@@ -19,6 +19,7 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.store.figures import Figures
 
 if TYPE_CHECKING:
     from counterfoil.store.transaction import Transaction
@@ -114,12 +115,17 @@ def _nothing(boundaries: list[str]) -> None:
     del boundaries
 
 
+def _nobody(entries: Sequence[Entry]) -> None:
+    del entries
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """Called in the writer's thread around COMMIT with the boundaries of the verbs that wrote something."""
 
     before_commit: Callable[[list[str]], None] = _nothing
     after_commit: Callable[[list[str]], None] = _nothing
+    committed: Callable[[Sequence[Entry]], None] = _nobody  # the entries of the commit, for whoever tells of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +231,11 @@ class Upkeep(Protocol):
 
 class Reader(Protocol):
     """One consistent snapshot."""
+
+    @property
+    def figures(self) -> Figures:
+        """What metrics and traces read."""
+        ...
 
     @property
     def upkeep(self) -> Upkeep:

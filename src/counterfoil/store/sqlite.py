@@ -90,6 +90,7 @@ class SqliteDatabase:
                 raise
             self._batches += batch.installation is not None
             self._hooks.after_commit(boundaries)
+            self._hooks.committed(batch.entries)
             self._checkpoint(connection)
             return outcomes
 

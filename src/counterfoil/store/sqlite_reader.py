@@ -15,6 +15,7 @@ from counterfoil.store.finding import numbers_in
 from counterfoil.store.port import Found, Page, Part
 from counterfoil.store.queries import sql
 from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
+from counterfoil.store.sqlite_figures import SqliteFigures
 from counterfoil.store.sqlite_upkeep import SqliteUpkeep
 from counterfoil.store.tables import BY_RECORD, ENTRIES
 
@@ -106,6 +107,7 @@ class SqliteReader:
         self._connection = connection
         self.lists = SqliteLists(connection)
         self.upkeep = SqliteUpkeep(connection)
+        self.figures = SqliteFigures(connection)
 
     @property
     def installation(self) -> InstallationRecord | None:

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
-from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord
+from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
@@ -147,6 +147,7 @@ ALL: tuple[Table, ...] = (
     _table(DutyRecord, "duties", "name", evidence=False),
     _table(NoticeRecord, "notices", "notice_id", order="made_at notice_id", indexes="subject", evidence=False),
     _table(SampleRecord, "samples", "metric labels at", indexes="metric", evidence=False),
+    _table(TallyRecord, "tallies", "metric labels", evidence=False),
     _table(SpanRecord, "spans", "span_id", order="began_at span_id", indexes="run_id", evidence=False),
 )
 

@@ -150,7 +150,8 @@ CREATE TABLE operations (
     closed_at INTEGER,
     target TEXT,
     amount_minor INTEGER,
-    currency TEXT
+    currency TEXT,
+    doubt_at INTEGER
 ) STRICT;
 
 CREATE INDEX operations_run_id ON operations (run_id);
@@ -570,3 +571,16 @@ CREATE TABLE spans (
 
 CREATE INDEX spans_run_id ON spans (run_id);
 CREATE INDEX spans_ended_at ON spans (ended_at) WHERE ended_at IS NOT NULL;
+
+-- What is counted: by index only, however many runs have ended.
+CREATE INDEX runs_parked_reason ON runs (reason) WHERE state = 'parked';
+CREATE INDEX reviews_open_role ON reviews (role, opened_at) WHERE state = 'open';
+CREATE INDEX spans_open ON spans (what, run_id) WHERE ended_at IS NULL;
+
+-- What was counted from the journal so far; the row `journal` says how far.
+CREATE TABLE tallies (
+    metric TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (metric, labels)
+) STRICT;

@@ -4,7 +4,7 @@ from typing import Any
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
-from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord
+from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
@@ -238,4 +238,5 @@ def one_of_each(run_id: str) -> list[Any]:
         NoticeRecord("ntc_1", "rev_1", run_id, "entered", "ana", "apprise", "{}", 37, 38, 1, None, "refused"),
         SampleRecord("operations_unresolved", "{}", 39, 2.5),
         SpanRecord("spn_1", "recovery", "crash", run_id, 40, None),
+        TallyRecord("steps_total", "{}", 41.0),
     ]

@@ -4,6 +4,7 @@ ALTER TABLE runs ADD COLUMN submitted_by TEXT;
 ALTER TABLE operations ADD COLUMN target TEXT;
 ALTER TABLE operations ADD COLUMN amount_minor INTEGER;
 ALTER TABLE operations ADD COLUMN currency TEXT;
+ALTER TABLE operations ADD COLUMN doubt_at INTEGER;
 ALTER TABLE reviews ADD COLUMN needed INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE answers ADD COLUMN key_id TEXT;
 ALTER TABLE answers ADD COLUMN signature TEXT;
@@ -196,3 +197,16 @@ CREATE TABLE spans (
 
 CREATE INDEX spans_run_id ON spans (run_id);
 CREATE INDEX spans_ended_at ON spans (ended_at) WHERE ended_at IS NOT NULL;
+
+-- What is counted: by index only, however many runs have ended.
+CREATE INDEX runs_parked_reason ON runs (reason) WHERE state = 'parked';
+CREATE INDEX reviews_open_role ON reviews (role, opened_at) WHERE state = 'open';
+CREATE INDEX spans_open ON spans (what, run_id) WHERE ended_at IS NULL;
+
+-- What was counted from the journal so far; the row `journal` says how far.
+CREATE TABLE tallies (
+    metric TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (metric, labels)
+) STRICT;
