@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from counterfoil.app.access.actor import Actor
 from counterfoil.app.evidence import Evidence
 from counterfoil.app.views.difference import changed_fields, payload_difference, payload_fields, text_difference
 from counterfoil.engine.lookups import RecordLookup
@@ -133,13 +134,40 @@ def test_an_allowed_way_is_accepted(bench: Bench) -> None:
 
 def test_a_forbidden_action_says_why_and_who_may_not_comes_first(bench: Bench) -> None:
     bench.approve()
+    bench.filled.in_flight()
     said = allowed(bench)
-    assert said["resolve_failed"] == "It was never sent, so there is no doubt to close."
-    assert said["withdraw"] is None and said["cancel_run"] is None
+    assert said["resolve_failed"] is not None and "An attempt may still be under way" in said["resolve_failed"]
+    assert said["withdraw"] is not None and "no longer taken back" in said["withdraw"]
+    assert said["cancel_run"] is None
     assert said["lookup"] is not None and "no lookup" in said["lookup"]
-    shown = evidence(bench).actions("op-1", lambda act: "You lack the role ops." if act == "resolve" else None)
-    reasons = {a["action"]: a["reason"] for a in shown["items"]}
-    assert reasons["resolve_failed"] == "You lack the role ops." and reasons["withdraw"] is None
+    for person, why in (("eve", "no role"), ("oscar", "under way"), ("ana", "You approved")):
+        shown = evidence(bench).actions("op-1", by=Actor(person, "session"))["items"]
+        assert why in next(str(action["reason"]) for action in shown if action["action"] == "resolve_failed")
+
+
+def test_what_moved_since_a_version_is_told_by_its_entries(bench: Bench) -> None:
+    bench.approve()
+    seen = bench.filled.operation().version
+    assert evidence(bench).moved("op-1", seen)["items"] == []
+    bench.filled.in_flight()
+    (moved,) = evidence(bench).moved("op-1", seen)["items"]
+    assert (moved["kind"], moved["version"]) == ("in_flight", seen + 1) and "status" in moved["columns"]
+
+
+def test_who_proposed_is_told_before_the_form(bench: Bench) -> None:
+    filled = bench.filled.submitted().claimed()
+    operation = filled.prepared()
+    review = filled.asked()
+    filled.ask(Answer(filled.run_id, review.review_id, filled.operation_id, "ana", False, review.digest, "less", True))
+    filled.proposed(PAYLOAD | {"amount": 1}, replaces=operation.operation_id)
+    filled.prepare(filled.operation(), PAYLOAD | {"amount": 1})
+    number = filled.asked().number
+    told = {
+        name: evidence(bench).question(f"rev-{number}", by=Actor(name, "session"))["forbidden"]
+        for name in ("ana", "oscar", "eve")
+    }
+    assert told["oscar"] is None
+    assert "You proposed this" in str(told["ana"]) and "no role" in str(told["eve"])
 
 
 def test_a_held_operation_is_refused_or_allowed(bench: Bench) -> None:

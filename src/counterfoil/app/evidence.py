@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.access.actor import Actor
 from counterfoil.app.finding import known_id
+from counterfoil.app.forbidden import Standpoint, nobody
 from counterfoil.app.views.allowed import Weighed, allowed_actions
 from counterfoil.app.views.asked import asked_view
 from counterfoil.app.views.context import documents_view
 from counterfoil.app.views.evidence import entry_line, evidence_view
 from counterfoil.app.views.exchange import exchange_view
-from counterfoil.app.views.life import life_view
+from counterfoil.app.views.life import life_view, moves_after
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.question import Asked, question_view
 from counterfoil.app.views.shown import Shown
@@ -87,8 +89,8 @@ class Evidence:
                 "asked": asked_view(record, reader.find(LookupRecord, "operation_id", record.operation_id)),
             }
 
-    def actions(self, operation: str, forbids: Callable[[str], str | None] = lambda act: None) -> dict[str, Any]:
-        """`{items: [{action, label, allowed, reason, command}]}`. `forbids`: why somebody may not do an act, None where it may."""
+    def actions(self, operation: str, *, by: Actor | None = None) -> dict[str, Any]:
+        """`{items: [{action, label, allowed, reason, command}]}` for a person; without one, what the records allow."""
         opened = self._opened()
         with opened.read() as reader:
             record = _operation(reader, operation)
@@ -97,16 +99,31 @@ class Evidence:
                 return listed([], None)
             situation = situation_now(opened, reader, record)
             live = [] if situation is None else [a.deadline_at for a in situation.attempts if is_live(a, situation.now)]
+            reviews = reader.find(ReviewRecord, "operation_id", record.operation_id)
+            newest = reviews[-1] if reviews else None
+            forbids = nobody if by is None else Standpoint(reader, by, run, record, newest).why_not
             weighed = Weighed(
-                record, run, reader.find(ReviewRecord, "operation_id", record.operation_id),
+                record, run, reviews,
                 reader.find(IncidentRecord, "operation_id", record.operation_id),
                 None if situation is None else gather(situation), _can_look(opened, record),
                 max(live, default=None), forbids,
             )  # fmt: skip
             return listed(allowed_actions(Shown.of(opened, reader), weighed), None)
 
-    def question(self, review: str) -> dict[str, Any]:
-        """What a reviewer reads besides `reviews.show`: see `question_view`."""
+    def moved(self, operation: str, since_version: int) -> dict[str, Any]:
+        """`{items: [{sequence, kind, ..., version, columns}]}`: what changed an operation after a version that somebody saw."""
+        with self._opened().read() as reader:
+            record = _operation(reader, operation)
+            return listed(moves_after(record, reader.entries(record.run_id), since_version), None)
+
+    def acts(self, run: str, *, by: Actor) -> dict[str, Any]:
+        """`{act: reason}` for resume, raise, retry, cancel and signal: why this person may not, None where it may."""
+        with self._opened().read() as reader:
+            standpoint = Standpoint(reader, by, _run(reader, run))
+            return {act: standpoint.why_not(act) for act in ("resume", "raise", "retry", "cancel", "signal")}
+
+    def question(self, review: str, *, by: Actor | None = None) -> dict[str, Any]:
+        """What a reviewer reads besides `reviews.show`: see `question_view`. `forbidden`: why the person may not approve."""
         with self._opened().read() as reader:
             record = reader.get(ReviewRecord, known_id(reader, "review", review))
             assert record is not None, "the id was just found in this snapshot"
@@ -122,7 +139,8 @@ class Evidence:
                 reader.find(ReviewRecord, "operation_id", record.operation_id),
                 reader.find(AnswerRecord, "review_id", record.review_id), reader.entries(run.run_id),
             )  # fmt: skip
-            return question_view(asked)
+            why = None if by is None else Standpoint(reader, by, run, operation, record).why_not("answer")
+            return question_view(asked) | {"forbidden": why}
 
 
 def _can_look(opened: Opened, operation: OperationRecord) -> bool:

@@ -34,8 +34,16 @@ class DeskEvidence:
 
     def actions(self, operation: str) -> dict[str, Any]:
         """What this person may do about it, and why not the rest."""
-        return self._noun.actions(operation)
+        return self._noun.actions(operation, by=self._sight.actor)
+
+    def moved(self, operation: str, since_version: int) -> dict[str, Any]:
+        """What changed it after a version that somebody saw."""
+        return self._noun.moved(operation, since_version)
+
+    def acts(self, run: str) -> dict[str, Any]:
+        """Why this person may not resume, raise, retry, cancel or signal; None where it may."""
+        return self._noun.acts(run, by=self._sight.actor)
 
     def question(self, review: str) -> dict[str, Any]:
         """What a reviewer reads besides REVIEW."""
-        return self._noun.question(review)
+        return self._noun.question(review, by=self._sight.actor)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from counterfoil.app.views.evidence import entry_line
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import Entry
@@ -49,22 +50,35 @@ def life_view(operation: OperationRecord, entries: Sequence[Entry]) -> dict[str,
     }  # fmt: skip
 
 
+def moves_after(operation: OperationRecord, entries: Sequence[Entry], version: int) -> list[dict[str, Any]]:
+    """`[{sequence, kind, name, at, actor, digest, version, columns}]`: every entry that raised the operation above `version`."""
+    found: list[dict[str, Any]] = []
+    for entry in entries:
+        columns = _columns(operation, entry)
+        if columns.get("version", 0) > version:
+            told = sorted(set(columns) - {"version"})
+            found.append(entry_line(entry) | {"version": columns["version"], "columns": told})
+    return found
+
+
+def _columns(operation: OperationRecord, entry: Entry) -> dict[str, Any]:
+    """What the entry changed in the operation's row."""
+    if f'"{operation.operation_id}":' not in entry.body:
+        return {}
+    return parsed(entry.body).get("rows", {}).get("operations", {}).get(operation.operation_id, {})
+
+
 def _path(operation: OperationRecord, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     path: list[dict[str, Any]] = []
     before: str | None = None
-    mark = f'"{operation.operation_id}":'
     for entry in entries:
-        if mark not in entry.body:
-            continue
-        body: dict[str, Any] = parsed(entry.body)
-        columns: dict[str, Any] = body.get("rows", {}).get("operations", {}).get(operation.operation_id, {})
-        status = columns.get("status")
+        status = _columns(operation, entry).get("status")
         if status is None or status == before:
             continue
         path.append(
             {
                 "status": status, "before": before, "at": rfc3339(entry.at), "sequence": entry.sequence,
-                "kind": entry.kind.value, "why": body["data"].get("sentence"), "digest": f"sha256:{entry.digest.hex()}",
+                "kind": entry.kind.value, "why": parsed(entry.body)["data"].get("sentence"), "digest": f"sha256:{entry.digest.hex()}",
             }
         )  # fmt: skip
         before = status
