@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from counterfoil.app.access.actor import Actor
+from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.secrets import hashed
 from counterfoil.app.views.people import person_view
 from counterfoil.engine.administration import AddPerson, RevokePerson
@@ -40,12 +40,12 @@ class People:
         opened = self._opened()
         secret_hash = hashed(secret, opened.chance.hex(128))
         added: PersonRecord = await opened.write(
-            AddPerson(opened.installation_id, name, tuple(roles), secret_hash, stand_in_for)
+            AddPerson(opened.installation_id, name, tuple(roles), secret_hash, stand_in_for, named(by))
         )
         return person_view(added)
 
     async def revoke(self, name: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """From now on this person decides nothing, and approvals that were not used yet no longer count."""
         opened = self._opened()
-        revoked: PersonRecord = await opened.write(RevokePerson(opened.installation_id, name))
+        revoked: PersonRecord = await opened.write(RevokePerson(opened.installation_id, name, named(by)))
         return person_view(revoked)

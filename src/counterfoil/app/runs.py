@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from counterfoil.app.access.actor import Actor, name_of
+from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.finding import known_id
 from counterfoil.app.registration import check_owners
 from counterfoil.app.views.listing import listed
@@ -72,7 +72,7 @@ class Runs:
         where, adapter = signature_of(definition.function, skip=1).inputs[0]
         plain = dumped(adapter, loaded(adapter, input, where=where), where=where)
         check_owners(opened.registry, opened)
-        verb = submission(opened.installation_id, definition, plain, request_id, opened.deadlines, by=_name(by))
+        verb = submission(opened.installation_id, definition, plain, request_id, opened.deadlines, by=named(by))
         admitted = await opened.write(verb)
         with opened.read() as reader:
             record = reader.get(RunRecord, verb.run_id)
@@ -83,7 +83,7 @@ class Runs:
 
     async def cancel(self, run: str, *, by: Actor | str | None = None, reason: str = "") -> dict[str, Any]:
         """Withdraw the wish: nothing more is sent. `{run_id, state, heading, next_action}`. Raises Refused(run_ended)."""
-        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, _name(by), reason))
+        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, named(by), reason))
 
     async def resume(
         self, run: str, *, by: Actor | str | None = None, raises: Mapping[str, str | int] | None = None
@@ -93,11 +93,11 @@ class Runs:
         `{run_id, state, heading, next_action}`. Raises Refused(not_resumable, budget_not_raised, usage).
         """
         limits = {_kind(kind): _amount(kind, value) for kind, value in (raises or {}).items()}
-        return await self._move(run, lambda run_id, opened: Resume(run_id, _name(by), False, limits, opened.deadlines))
+        return await self._move(run, lambda run_id, opened: Resume(run_id, named(by), False, limits, opened.deadlines))
 
     async def retry(self, run: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """Take up a failed or step_failed run, finished operations kept. Raises Refused(not_resumable)."""
-        return await self._move(run, lambda run_id, opened: Resume(run_id, _name(by), True, {}, opened.deadlines))
+        return await self._move(run, lambda run_id, opened: Resume(run_id, named(by), True, {}, opened.deadlines))
 
     async def _move(self, run: str, verb: Callable[[str, Opened], Any]) -> dict[str, Any]:
         opened = self._opened()
@@ -111,10 +111,6 @@ class Runs:
         return {name: summary[name] for name in ("run_id", "number", "state", "reason", "next_action")} | {
             "heading": record.heading
         }
-
-
-def _name(by: Actor | str | None) -> str | None:
-    return None if by is None else name_of(by)
 
 
 def _known(value: str | None, kind: type[RunState] | type[ParkReason], what: str) -> None:

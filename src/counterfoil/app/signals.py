@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil.app.access.actor import Actor
+from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.moments import rfc3339
@@ -33,7 +33,7 @@ class Signals:
         text = compact(payload)
         if len(text) > BODY_LIMIT:
             raise Refused("too_large", what=f"The signal {name}", size=len(text), limit=BODY_LIMIT)
-        admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, text))
+        admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, text, named(by)))
         return {"run_id": run_id, "signal_id": signal_id, "name": name, "admitted": admitted}
 
     def list(self, *, run: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:

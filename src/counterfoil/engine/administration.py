@@ -4,21 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from counterfoil.engine.acting import acting, wake_parked
+from counterfoil.engine.acting import acting_reads, permitted, wake_parked
 from counterfoil.engine.restoring import BeginRestore as BeginRestore
 from counterfoil.engine.restoring import FinishRestore as FinishRestore
 from counterfoil.engine.restoring import begin_restore as begin_restore
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
+from counterfoil.model.access import Act
+from counterfoil.model.access import ApprovalKeyRecord
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import GENESIS, EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
-from counterfoil.model.review import ReviewRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.authority import acts_alone, may_decide
+from counterfoil.rules.authority import acts_alone, approvers
+from counterfoil.rules.wishes import about_installation, about_operation
+from counterfoil.rules.signing import key_id_of
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -41,10 +45,11 @@ class Install(RunVerb):
     single_person: bool
     marker_accepted: bool
     people: tuple[NewPerson, ...] = ()
+    approval_key: str | None = None
     boundary: ClassVar[str] = "installation.changed"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.all(InstallationRecord), Read.all(PersonRecord))
+        return (Read.all(InstallationRecord), Read.all(PersonRecord), Read.all(ApprovalKeyRecord))
 
     def decide(self, tx: Transaction) -> InstallationRecord:
         if tx.all(InstallationRecord):
@@ -61,9 +66,14 @@ class Install(RunVerb):
                     person.name, compact(list(person.roles)), person.secret_hash, person.stand_in_for, tx.now, None
                 )
             )
+        key_id = None if self.approval_key is None else key_id_of(self.approval_key)
+        if key_id is not None and self.approval_key is not None:
+            tx.put(ApprovalKeyRecord(key_id, self.approval_key, "init", tx.now, None))
         tx.append(
             self.run_id, EntryKind.INSTALLED, name=self.name,
-            data={"single_person": self.single_person, "people": [person.name for person in self.people]},
+            data={
+                "single_person": self.single_person, "people": [person.name for person in self.people], "approval_key": key_id,
+            },
         )  # fmt: skip
         return installation
 
@@ -76,13 +86,16 @@ class AddPerson(RunVerb):
     roles: tuple[str, ...]
     secret_hash: str
     stand_in_for: str | None = None
+    by: str | None = None
     boundary: ClassVar[str] = "installation.changed"
 
     def reads(self) -> Sequence[Read]:
         named = [self.name] if self.stand_in_for is None else [self.name, self.stand_in_for]
-        return [Read.key(PersonRecord, name) for name in named]
+        return [*(Read.key(PersonRecord, name) for name in named), *acting_reads(self.by)]
 
     def decide(self, tx: Transaction) -> PersonRecord:
+        if self.by is not None:
+            permitted(tx, self.by, about_installation(Act.ADMINISTER))
         # A revoked name is never given out again: what it approved must keep meaning that person.
         if tx.get(PersonRecord, self.name) is not None:
             raise Refused("person_exists", name=self.name)
@@ -90,7 +103,12 @@ class AddPerson(RunVerb):
             raise Refused("unknown_person", name=self.stand_in_for)
         person = PersonRecord(self.name, compact(list(self.roles)), self.secret_hash, self.stand_in_for, tx.now, None)
         tx.put(person)
-        tx.append(self.run_id, EntryKind.PERSON, name=self.name, data={"added": True, "roles": list(self.roles)})
+        tx.append(
+            self.run_id,
+            EntryKind.PERSON,
+            name=self.name,
+            data={"added": True, "roles": list(self.roles)} | _said_by(self.by),
+        )
         return person
 
 
@@ -99,13 +117,16 @@ class RevokePerson(RunVerb):
     """From now on this person decides nothing. Approvals are compared with it on every attempt. A second call changes nothing."""
 
     name: str
+    by: str | None = None
     boundary: ClassVar[str] = "installation.changed"
     sends: ClassVar[bool] = True  # it forbids sending: a restored copy must not know less
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(PersonRecord, self.name),)
+        return (Read.key(PersonRecord, self.name), *acting_reads(self.by))
 
     def decide(self, tx: Transaction) -> PersonRecord:
+        if self.by is not None:
+            permitted(tx, self.by, about_installation(Act.ADMINISTER))
         person = tx.get(PersonRecord, self.name)
         if person is None:
             raise Refused("unknown_person", name=self.name)
@@ -113,13 +134,13 @@ class RevokePerson(RunVerb):
             return person
         revoked = replace(person, revoked_at=tx.now)
         tx.put(revoked)
-        tx.append(self.run_id, EntryKind.PERSON, name=self.name, data={"revoked": True})
+        tx.append(self.run_id, EntryKind.PERSON, name=self.name, data={"revoked": True} | _said_by(self.by))
         return revoked
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendWrites(RunVerb):
-    """Stop sending. `scope` is all, receiver:NAME or operation:ID. Whoever is not revoked may stop."""
+    """Stop sending. `scope` is all, receiver:NAME or operation:ID. Takes the right to suspend_writes."""
 
     scope: str
     by: str
@@ -128,10 +149,10 @@ class SuspendWrites(RunVerb):
     sends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(SuspensionRecord, self.scope), Read.key(PersonRecord, self.by))
+        return (Read.key(SuspensionRecord, self.scope), *acting_reads(self.by))
 
     def decide(self, tx: Transaction) -> SuspensionRecord:
-        acting(tx, self.by)
+        permitted(tx, self.by, about_installation(Act.SUSPEND_WRITES))
         suspended = SuspensionRecord(self.scope, self.reason, self.by, tx.now, None, None)
         tx.put(suspended)
         tx.append(
@@ -155,10 +176,10 @@ class ResumeWrites(RunVerb):
 
     def reads(self) -> Sequence[Read]:
         runs = [Read.key(RunRecord, run_id) for run_id in self.runs]
-        return (Read.key(SuspensionRecord, self.scope), Read.key(PersonRecord, self.by), *runs)
+        return (Read.key(SuspensionRecord, self.scope), *acting_reads(self.by), *runs)
 
     def decide(self, tx: Transaction) -> SuspensionRecord:
-        acting(tx, self.by)
+        permitted(tx, self.by, about_installation(Act.RESUME_WRITES))
         suspended = tx.get(SuspensionRecord, self.scope)
         if suspended is None or suspended.lifted_at is not None:
             raise Refused("not_suspended", what=self.scope)
@@ -189,7 +210,7 @@ class CloseIncident(RunVerb):
         return (
             Read.key(RunRecord, self.run_id), Read.key(IncidentRecord, self.incident_id),
             Read.key(OperationRecord, self.operation_id), Read.by(ReviewRecord, "operation_id", self.operation_id),
-            Read.key(PersonRecord, self.by), Read.all(PersonRecord),
+            Read.by(AnswerRecord, "run_id", self.run_id), *acting_reads(self.by),
         )  # fmt: skip
 
     def decide(self, tx: Transaction) -> IncidentRecord:
@@ -210,13 +231,11 @@ class CloseIncident(RunVerb):
         return closed
 
     def _check_person(self, tx: Transaction) -> None:
-        person = acting(tx, self.by)
         run, operation = tx.must(RunRecord, self.run_id), tx.must(OperationRecord, self.operation_id)
+        person = permitted(tx, self.by, about_operation(Act.CLOSE_INCIDENT, operation, run))
         people = tx.all(PersonRecord)
-        if not any(may_decide(person, role, people) for role in (operation.owner, run.owner, run.owner_then) if role):
-            raise Refused("role_missing", name=self.by, role=operation.owner)
         reviews = tx.find(ReviewRecord, "operation_id", self.operation_id)
-        acted = frozenset(review.reviewer for review in reviews if review.reviewer and review.used_by)
+        acted = approvers(reviews, tx.find(AnswerRecord, "run_id", self.run_id))
         if acts_alone(person, acted, people, single_person=bool(tx.installation.single_person)):
             raise Refused("own_action", name=self.by)
 
@@ -269,3 +288,8 @@ class WorkerStopped(RunVerb):
     def decide(self, tx: Transaction) -> None:
         worker = tx.must(WorkerRecord, self.run_id)
         tx.put(replace(worker, seen_at=tx.now, draining=1, stopped_at=tx.now))
+
+
+def _said_by(by: str | None) -> dict[str, str]:
+    """Who acted, where a person was named."""
+    return {} if by is None else {"by": by}

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import waited, wake
+from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, SuspensionRecord
@@ -15,6 +17,7 @@ from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.rules.wishes import about_run
 from counterfoil.store.port import Read
 from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
@@ -211,10 +214,13 @@ class Resume(RunVerb):
             Read.key(RunRecord, self.run_id),
             Read.by(OperationRecord, "run_id", self.run_id),
             Read.by(ReviewRecord, "run_id", self.run_id),
+            *acting_reads(self.by),
         )
 
     def decide(self, tx: Transaction) -> RunRecord:
         run = tx.must(RunRecord, self.run_id)
+        if self.by is not None:
+            permitted(tx, self.by, about_run(self.act, run))
         self._check(tx, run)
         budget: dict[str, Any] = parsed(run.budget)
         budget = budget | {kind: max(budget[kind], amount) for kind, amount in self.raises.items()}
@@ -249,6 +255,11 @@ class Resume(RunVerb):
             },
         )
         return tx.must(RunRecord, self.run_id)
+
+    @property
+    def act(self) -> Act:
+        """What it takes the right to do. Whoever raises a limit moves the run on as well."""
+        return Act.RETRY if self.retry else Act.RAISE if self.raises else Act.RESUME
 
     def _ask_again(self, tx: Transaction) -> None:
         """A revision was asked for and the workflow did not answer: going on means to ask about the same version again."""
@@ -305,10 +316,14 @@ class AskToCancel(RunVerb):
     sends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+        return (
+            Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id), *acting_reads(self.by)
+        )  # fmt: skip
 
     def decide(self, tx: Transaction) -> RunRecord:
         run = tx.must(RunRecord, self.run_id)
+        if self.by is not None:
+            permitted(tx, self.by, about_run(Act.CANCEL, run))
         if run.state.ended:
             raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
         for operation in tx.find(OperationRecord, "run_id", self.run_id):

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from counterfoil.engine.acting import acting, wake_parked
+from counterfoil.engine.acting import acting_reads, permitted, wake_parked
 from counterfoil.engine.verb import RunVerb
+from counterfoil.model.access import Act
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
-from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.wishes import about_installation
 from counterfoil.store.port import Read, Reader
 from counterfoil.store.transaction import Transaction
 
@@ -37,12 +38,12 @@ class BeginRestore(RunVerb):
     def reads(self) -> Sequence[Read]:
         reads = [Read.key(OperationRecord, operation_id) for operation_id in self.operations]
         reads += [Read.by(ReviewRecord, "operation_id", operation_id) for operation_id in self.operations]
-        return reads if self.by is None else [*reads, Read.key(PersonRecord, self.by)]
+        return [*reads, *acting_reads(self.by)]
 
     def decide(self, tx: Transaction) -> int:
         """Gives the new incarnation."""
         if self.by is not None:
-            acting(tx, self.by)
+            permitted(tx, self.by, about_installation(Act.FINISH_RESTORE))
         installation = tx.installation
         incarnation = max(installation.incarnation, self.outside_incarnation) + 1
         tx.put(
@@ -133,13 +134,13 @@ class FinishRestore(RunVerb):
         return FinishRestore(installation_id, as_, by, reason, runs, foreign)
 
     def reads(self) -> Sequence[Read]:
-        reads = [Read.key(PersonRecord, self.by)]
+        reads = list(acting_reads(self.by))
         reads += [Read.key(RunRecord, run_id) for run_id in self.runs]
         reads += [Read.key(OperationRecord, operation_id) for operation_id in self.foreign]
         return reads
 
     def decide(self, tx: Transaction) -> None:
-        acting(tx, self.by)
+        permitted(tx, self.by, about_installation(Act.FINISH_RESTORE))
         installation = tx.installation
         if installation.restore_state != "open":
             raise Refused("no_restore")

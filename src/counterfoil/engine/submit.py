@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.verb import Deadlines, RunVerb
+from counterfoil.model.access import Act
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import GENESIS, EntryKind
 from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
+from counterfoil.rules.permissions import Wish
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -30,9 +33,11 @@ class Submit(RunVerb):
     boundary: ClassVar[str] = "run.submitted"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id),)
+        return (Read.key(RunRecord, self.run_id), *acting_reads(self.by))
 
     def decide(self, tx: Transaction) -> str:
+        if self.by is not None:
+            permitted(tx, self.by, Wish(Act.SUBMIT, self.workflow))
         known = tx.get(RunRecord, self.run_id)
         if known is not None:
             if known.input_digest != self.input_digest:
@@ -90,6 +95,7 @@ class Submit(RunVerb):
             self.run_id,
             EntryKind.SUBMITTED,
             name=self.workflow,
-            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest},
+            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest}
+            | ({} if self.by is None else {"by": self.by}),
         )
         return "new"

@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.leases import touched
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import wake
+from counterfoil.model.access import Act
 from counterfoil.model.codec import digest_of
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.wishes import about_run
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -72,13 +75,18 @@ class StoreSignal(RunVerb):
     signal_id: str
     name: str
     payload: str
+    by: str | None = None  # the person who sends it, where one is named
     boundary: ClassVar[str] = "signal.stored"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), Read.by(SignalRecord, "run_id", self.run_id))
+        return (
+            Read.key(RunRecord, self.run_id), Read.by(SignalRecord, "run_id", self.run_id), *acting_reads(self.by)
+        )  # fmt: skip
 
     def decide(self, tx: Transaction) -> str:
         run = tx.must(RunRecord, self.run_id)
+        if self.by is not None:
+            permitted(tx, self.by, about_run(Act.SIGNAL, run))
         digest = digest_of(f"{self.name}\x1f{self.payload}".encode())
         for known in tx.find(SignalRecord, "run_id", self.run_id):
             if known.signal_id == self.signal_id:
@@ -89,7 +97,8 @@ class StoreSignal(RunVerb):
             raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
         tx.put(SignalRecord(self.run_id, self.signal_id, self.name, self.payload, digest, tx.now, None))
         wake(tx, self.run_id)
-        tx.append(self.run_id, EntryKind.SIGNAL, name=self.name, data={"signal_id": self.signal_id})
+        said = {"signal_id": self.signal_id} | ({} if self.by is None else {"by": self.by})
+        tx.append(self.run_id, EntryKind.SIGNAL, name=self.name, data=said)
         return "new"
 
 

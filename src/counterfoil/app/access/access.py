@@ -1,13 +1,17 @@
 """The noun `access`: who it is that asks."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from counterfoil.app.access.actor import Actor
+from counterfoil.app.access.sessions import LIFETIME, TOUCH_US, session_ended, session_id
 from counterfoil.app.access.tokens import digest_of_token, scope_of
 from counterfoil.app.secrets import fits
+from counterfoil.engine.access import BeginSession, TouchSession
 from counterfoil.engine.opened import Opened
-from counterfoil.model.access import TokenRecord
+from counterfoil.model.access import SessionRecord, TokenRecord
 from counterfoil.model.errors import Refused
+from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord
 
 _NOBODY = "scrypt$00000000000000000000000000000000$"  # compared with for an unknown name: it takes as long
@@ -40,3 +44,47 @@ class Access:
         if record.revoked_at is not None or record.expires_at <= opened.clock.now_us():
             raise Refused("token_invalid")
         return Actor(person.name, "token", scope_of(record.scope), record.token_id)
+
+    def in_development(self, name: str) -> Actor:
+        """A person without a secret: for a server on loopback that says so loudly. Raises Refused(unknown_person, person_revoked)."""
+        with self._opened().read() as reader:
+            person = reader.get(PersonRecord, name)
+        if person is None:
+            raise Refused("unknown_person", name=name)
+        if person.revoked_at is not None:
+            raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
+        return Actor(person.name, "development")
+
+    async def begin(self, actor: Actor, lifetime: timedelta = LIFETIME) -> str:
+        """Begin a browser's session and write down that the person signed in. Gives the cookie's value: 64 hex digits.
+
+        A token begins none: its scope would be lost. Raises Refused(not_permitted) for that, and Refused(person_revoked).
+        """
+        if actor.how not in ("secret", "provider"):
+            raise Refused("not_permitted", name=actor.person, act="sign in with a token or a session")
+        opened = self._opened()
+        value = opened.chance.hex(256)
+        lifetime_us = lifetime // timedelta(microseconds=1)
+        verb = BeginSession(opened.installation_id, session_id(value), actor.person, actor.how, lifetime_us)
+        await opened.write(verb)
+        return value
+
+    async def by_session(self, value: str) -> Actor:
+        """The person of a session. It ends after its lifetime, after an hour without a request, and with its person.
+
+        Raises Refused(session_over).
+        """
+        opened = self._opened()
+        now = opened.clock.now_us()
+        with opened.read() as reader:
+            session = reader.get(SessionRecord, session_id(value))
+            person = None if session is None else reader.get(PersonRecord, session.person)
+        if session is None or person is None or person.revoked_at is not None or session_ended(session, now):
+            raise Refused("session_over")
+        if now - session.seen_at >= TOUCH_US:
+            await opened.write(TouchSession(session.session_id, ended=False))
+        return Actor(person.name, "session", proof_id=session.session_id)
+
+    async def end(self, value: str) -> None:
+        """Sign out. A session that is over already stays so."""
+        await self._opened().write(TouchSession(session_id(value), ended=True))

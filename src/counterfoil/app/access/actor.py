@@ -7,7 +7,7 @@ from counterfoil.app.secrets import prove
 from counterfoil.model.access import WHOLE, Scope
 from counterfoil.store.port import Reader
 
-How = Literal["secret", "token", "session", "provider"]
+How = Literal["secret", "token", "session", "provider", "development"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,11 @@ class Actor:
 def name_of(by: Actor | str) -> str:
     """The person's name."""
     return by.person if isinstance(by, Actor) else by
+
+
+def named(by: Actor | str | None) -> str | None:
+    """The person's name, None where nobody is named: then whoever may write the database's file acts."""
+    return None if by is None else name_of(by)
 
 
 def proven(reader: Reader, by: Actor | str, secret: str) -> str:
