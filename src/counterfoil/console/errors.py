@@ -1,6 +1,7 @@
 """From an error to an HTTP answer: one table of statuses, one document, and a page where a person looks."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from fastapi import FastAPI, Request
@@ -10,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from counterfoil.console.addresses import is_api, sign_in_address
 from counterfoil.console.envelope import refusal, respond
+from counterfoil.console.signed_in import desk
 from counterfoil.model.error_codes import CODES, DEFECT, MISSING, REFUSED, UNKNOWN, USAGE
 from counterfoil.model.errors import CounterfoilError, Refused
 
@@ -46,9 +48,12 @@ def status_of(error: CounterfoilError) -> int:
     return STATUSES.get(error.code) or BY_EXIT.get(entry.exit_status if entry else error.exit_status, 500)
 
 
-def refused(request: Request, error: CounterfoilError) -> Response:
+async def refused(request: Request, error: CounterfoilError) -> Response:
     """The answer to a refusal: JSON below /api, else a page; who is not signed in is led to where that is done."""
     status = status_of(error)
+    if not is_api(request.scope) and not hasattr(request.state, "desk"):
+        with suppress(Exception):  # the page of a refusal must not fail on what was refused
+            await desk(request)
     response = _said(request, error, status)
     if error.code == "too_many":
         response.headers["Retry-After"] = str(error.details.get("seconds", 1))
@@ -81,14 +86,14 @@ def add_to(app: FastAPI) -> None:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    return refused(request, cast("CounterfoilError", error))
+    return await refused(request, cast("CounterfoilError", error))
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     found = cast("list[dict[str, Any]]", cast("RequestValidationError", error).errors())
     first = found[0] if found else {}
     if first.get("type") == "json_invalid":
-        return refused(
+        return await refused(
             request, Refused("malformed_json", problem=str(first.get("ctx", {}).get("error", "it ends early")))
         )
     # The value itself is not said: it may be a secret.
@@ -96,19 +101,19 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     problems = [{"where": ".".join(str(p) for p in e["loc"]), "problem": e["msg"]} for e in found[:20]]
     said = Refused("invalid_payload", where=where, problem=first.get("msg", "it does not fit"))
     said.details["problems"] = problems
-    return refused(request, said)
+    return await refused(request, said)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
     problem = cast("HTTPException", error)
     if problem.status_code == 405:
-        response = refused(request, Refused("method_unknown", method=request.method))
+        response = await refused(request, Refused("method_unknown", method=request.method))
         response.headers.update(problem.headers or {})
         return response
     if problem.status_code == 404:
-        return refused(request, Refused("not_found", what="address", id=request.url.path))
-    return refused(request, Refused("usage", problem=str(problem.detail)))
+        return await refused(request, Refused("not_found", what="address", id=request.url.path))
+    return await refused(request, Refused("usage", problem=str(problem.detail)))
 
 
 async def _on_defect(request: Request, error: Exception) -> Response:
-    return refused(request, CounterfoilError("defect", problem=type(error).__name__))
+    return await refused(request, CounterfoilError("defect", problem=type(error).__name__))

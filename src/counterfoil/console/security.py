@@ -54,7 +54,7 @@ class Guard:
             limit = _limit(scope)
             _check_length(request, limit)
         except CounterfoilError as error:
-            await refused(request, error)(scope, receive, guarded)
+            await (await refused(request, error))(scope, receive, guarded)
             return
         await self._app(scope, _bounded(receive, limit), guarded)
 

@@ -2,11 +2,12 @@
 
 from fastapi import APIRouter
 
-from counterfoil.console.api import runs
+from counterfoil.console.api import entries, installation, operations, reviews, runs
 
 
 def routes() -> APIRouter:
     """Every endpoint, without its prefix."""
     router = APIRouter()
-    router.include_router(runs.routes())
+    for each in (runs, entries, operations, reviews, installation):
+        router.include_router(each.router)
     return router

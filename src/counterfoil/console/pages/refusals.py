@@ -7,7 +7,6 @@ from fastapi import Request
 from starlette.responses import Response
 
 from counterfoil.console.pages.rendering import page
-from counterfoil.console.signed_in import desk
 from counterfoil.model.errors import CounterfoilError
 
 TITLES = {
@@ -27,9 +26,8 @@ TITLES = {
 
 def error_page(request: Request, error: CounterfoilError, status: int) -> Response:
     """Set as `app.state.error_page`. Who is signed in keeps the navigation; a page that cannot be made is made plainer."""
-    at: Any = None
+    at: Any = getattr(request.state, "desk", None)  # console.errors seats whoever is signed in
     with suppress(Exception):  # the frame must not fail on what failed the page
-        at = desk(request)
         at.me()
     where = request.headers.get("Referer") if request.method == "POST" else None
     return page(

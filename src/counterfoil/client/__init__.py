@@ -1,0 +1,1 @@
+"""The API as other programs use it: its shapes, and a typed client."""

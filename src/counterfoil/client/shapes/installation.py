@@ -1,0 +1,132 @@
+"""The installation: incidents, stops, workers, receivers, people, signals, what a text may mean."""
+
+from typing import Any, Literal
+
+from counterfoil.client.shapes.base import Next, Shape
+
+
+class Incident(Shape):
+    """The receiver contradicts us, until a person has weighed it."""
+
+    incident_id: str
+    number: int
+    operation_id: str
+    run_id: str
+    business_key: str | None
+    what: str
+    evidence: Any
+    opened_at: str
+    closed_at: str | None
+    closed_by: str | None
+    reason: str | None
+    next_action: Next
+
+
+class Suspension(Shape):
+    """A stop of sending. `scope`: all, receiver:NAME or operation:ID."""
+
+    scope: str
+    reason: str
+    by: str
+    at: str
+    lifted_at: str | None
+    lifted_by: str | None
+
+
+class WritesStatus(Shape):
+    """Whether sending is stopped. `restore`: null, open or finished."""
+
+    suspended: bool
+    restore: str | None
+    items: list[Suspension]
+
+
+class WorkerSeen(Shape):
+    """A process that drives runs. `gone` is certain, `alive` is what its heartbeat says, `holds` counts its runs."""
+
+    worker_id: str
+    host: str
+    pid: int
+    versions: dict[str, list[int]]
+    started_at: str
+    seen_at: str
+    draining: bool
+    quiet: bool
+    stopped_at: str | None
+    gone: bool
+    alive: bool
+    holds: int
+
+
+class LastDay(Shape):
+    """How the attempts of the last day went."""
+
+    attempts: int
+    refused: int
+    ambiguous: int
+    failure_rate: float | None
+
+
+class ReceiverOperation(Shape):
+    """What may be sent there, under which contract."""
+
+    operation: str
+    action: str
+    api_version: str
+    contract_digest: str
+    kind: str
+    lookup: str | None
+    window_us: int | None
+    duplicate: str
+    procedure: str | None
+    sentences: list[str]
+
+
+class Receiver(Shape):
+    """An outside system."""
+
+    receiver: str
+    environment: str | None
+    declared: bool
+    suspended: bool
+    in_doubt: int
+    oldest_doubt_at: str | None
+    last_day: LastDay
+    operations: list[ReceiverOperation]
+
+
+class Person(Shape):
+    """Somebody who may decide; never with the secret."""
+
+    name: str
+    roles: list[str]
+    stand_in_for: str | None
+    revoked_at: str | None
+    added_at: str
+
+
+class Me(Shape):
+    """Who is signed in, and how that was shown."""
+
+    name: str
+    how: str
+    roles: list[str]
+
+
+class Signalled(Shape):
+    """A stored signal."""
+
+    run_id: str
+    signal_id: str
+    name: str
+    admitted: Literal["new", "existing"]
+
+
+class Hit(Shape):
+    """What a text may mean. `matched`: by what it was found."""
+
+    kind: str
+    id: str
+    number: int | None
+    run_id: str | None
+    matched: str
