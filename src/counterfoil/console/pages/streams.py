@@ -1,12 +1,10 @@
 """What a page listens to: server-sent messages that something was committed. What changed is fetched anew, as a page."""
 
-from typing import Any
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
 from counterfoil.console import live
-from counterfoil.console.signed_in import desk
+from counterfoil.console.signed_in import AtDesk
 
 
 def routes() -> APIRouter:
@@ -14,12 +12,12 @@ def routes() -> APIRouter:
     router = APIRouter()
 
     @router.get("/live")
-    async def everything(request: Request, at: Any = Depends(desk)) -> StreamingResponse:
+    async def everything(request: Request, at: AtDesk) -> StreamingResponse:
         del at
         return live.everything(request)
 
     @router.get("/live/runs/{run}")
-    async def one_run(request: Request, run: str, seen: int = -1, at: Any = Depends(desk)) -> StreamingResponse:
+    async def one_run(request: Request, run: str, at: AtDesk, seen: int = -1) -> StreamingResponse:
         return live.one_run(request, at, run, seen)
 
     return router

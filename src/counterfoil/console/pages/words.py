@@ -34,8 +34,8 @@ def money(amount: dict[str, Any]) -> str:
     return f"{Decimal(int(amount['minor'])).scaleb(-digits):,.{digits}f} {amount['currency']}"
 
 
-def lasting(microseconds: float) -> str:
-    """A length of time in its two largest units: 2 h 5 min."""
+def lasting(microseconds: float, units: int = 2) -> str:
+    """A length of time in its largest units: 2 h 5 min, or with `units=1` 2 h."""
     seconds = int(abs(microseconds) // 1_000_000)
     if seconds < 60:
         return f"{seconds} s"
@@ -44,7 +44,7 @@ def lasting(microseconds: float) -> str:
     minutes, seconds = divmod(rest, 60)
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
     first = next(index for index, (count, _) in enumerate(parts) if count)
-    kept = parts[first : first + (1 if first == 2 and minutes >= 10 else 2)]
+    kept = parts[first : first + (1 if first == 2 and minutes >= 10 else units)]
     return " ".join(f"{count} {unit}" for count, unit in kept if count)
 
 
@@ -53,7 +53,7 @@ def ago(when: str, now: str) -> str:
     passed = _microseconds(now) - _microseconds(when)
     if passed < 0:
         return f"in {lasting(passed)}"
-    return "just now" if passed < 5_000_000 else f"{lasting(passed)} ago"
+    return "just now" if passed < 5_000_000 else f"{lasting(passed, 1)} ago"
 
 
 def until(when: str, now: str) -> str:
