@@ -137,12 +137,12 @@ def test_a_suspension_holds_what_was_approved(ledger: Filled, scope: str) -> Non
     approved(ledger)
     here = ledger.opened.installation_id
     scope = f"operation:{ledger.operation_id}" if scope == "operation" else scope
-    ledger.ask(SuspendWrites(here, scope, "eve", "the bank is on fire"))
+    ledger.ask(SuspendWrites(here, scope, "ana", "the bank is on fire"))
     ruled = ledger.ask(in_flight_verb(ledger))
     assert isinstance(ruled, Advanced)
     assert ruled.ruling.kind is Kind.HOLD
     ledger.parked(ParkReason.WRITES_SUSPENDED)
-    ledger.ask(ResumeWrites(here, scope, "eve", "it is out", (ledger.run_id,)))
+    ledger.ask(ResumeWrites(here, scope, "ana", "it is out", (ledger.run_id,)))
     assert ledger.run().state is RunState.PENDING
     ledger.claimed()
     assert not isinstance(ledger.ask(in_flight_verb(ledger)), Advanced)
@@ -150,27 +150,27 @@ def test_a_suspension_holds_what_was_approved(ledger: Filled, scope: str) -> Non
 
 def test_a_suspension_elsewhere_holds_nothing(ledger: Filled) -> None:
     approved(ledger)
-    ledger.ask(SuspendWrites(ledger.opened.installation_id, "receiver:crm", "eve", "slow"))
+    ledger.ask(SuspendWrites(ledger.opened.installation_id, "receiver:crm", "ana", "slow"))
     assert not isinstance(ledger.ask(in_flight_verb(ledger)), Advanced)
 
 
 def test_what_is_not_suspended_is_not_resumed(ledger: Filled) -> None:
     here = ledger.opened.installation_id
-    assert refused(ledger, ResumeWrites(here, "all", "eve", "why not")) == "not_suspended"
-    ledger.ask(SuspendWrites(here, "all", "eve", "fire"))
+    assert refused(ledger, ResumeWrites(here, "all", "ana", "why not")) == "not_suspended"
+    ledger.ask(SuspendWrites(here, "all", "ana", "fire"))
     assert refused(ledger, SuspendWrites(here, "all", "nobody", "fire")) == "unknown_person"
     ledger.ask(RevokePerson(here, "oscar"))
     assert refused(ledger, ResumeWrites(here, "all", "oscar", "out")) == "person_revoked"
-    ledger.ask(ResumeWrites(here, "all", "eve", "out"))
-    assert refused(ledger, ResumeWrites(here, "all", "eve", "out")) == "not_suspended"
+    ledger.ask(ResumeWrites(here, "all", "ana", "out"))
+    assert refused(ledger, ResumeWrites(here, "all", "ana", "out")) == "not_suspended"
 
 
 def test_resuming_leaves_a_run_parked_for_another_reason_alone(ledger: Filled) -> None:
     ledger.submitted().claimed()
     ledger.parked(ParkReason.NO_PROGRESS)
     here = ledger.opened.installation_id
-    ledger.ask(SuspendWrites(here, "all", "eve", "fire"))
-    ledger.ask(ResumeWrites(here, "all", "eve", "out", (ledger.run_id,)))
+    ledger.ask(SuspendWrites(here, "all", "ana", "fire"))
+    ledger.ask(ResumeWrites(here, "all", "ana", "out", (ledger.run_id,)))
     assert ledger.run().reason == "no_progress"
 
 
@@ -185,11 +185,11 @@ def test_what_forbids_sending_moves_the_marker(ledger: Filled) -> None:
     before = marked()
     ledger.ask(AddPerson(here, "ines", (), "x"))
     assert marked() == before
-    for verb in (SuspendWrites(here, "all", "eve", "fire"), RevokePerson(here, "oscar")):
+    for verb in (SuspendWrites(here, "all", "ana", "fire"), RevokePerson(here, "oscar")):
         ledger.ask(verb)
         assert marked() > before
         before = marked()
-    ledger.ask(ResumeWrites(here, "all", "eve", "out"))
+    ledger.ask(ResumeWrites(here, "all", "ana", "out"))
     assert marked() == before
 
 
@@ -350,7 +350,7 @@ def test_a_clone_never_acts_on_what_it_did_not_prepare(ledger: Filled) -> None:
 def test_a_copy_does_not_move_the_marker_of_its_original(ledger: Filled) -> None:
     marker = ledger.opened.marker
     assert marker is not None
-    ledger.ask(SuspendWrites(ledger.opened.installation_id, "all", "eve", "fire"))
+    ledger.ask(SuspendWrites(ledger.opened.installation_id, "all", "ana", "fire"))
     before = marker.read()
     assert before is not None
     begun(ledger, "copied")
@@ -362,8 +362,8 @@ def test_a_copy_does_not_move_the_marker_of_its_original(ledger: Filled) -> None
 def test_a_restore_by_a_person_names_one(ledger: Filled) -> None:
     here = ledger.opened.installation_id
     assert refused(ledger, BeginRestore(here, "nobody: it is old", by="nobody")) == "unknown_person"
-    ledger.ask(BeginRestore(here, "eve: it is old", by="eve"))
-    assert ledger.opened.installation().restore_reason == "eve: it is old"
+    ledger.ask(BeginRestore(here, "ana: it is old", by="ana"))
+    assert ledger.opened.installation().restore_reason == "ana: it is old"
 
 
 # ---------------------------------------------------------------------- workers

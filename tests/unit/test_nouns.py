@@ -222,42 +222,42 @@ def test_people_come_and_go(nouns: Nouns) -> None:
 
 def test_stopping_takes_a_name_and_letting_go_on_a_secret(nouns: Nouns) -> None:
     assert nouns.writes.status() == {"suspended": False, "restore": None, "items": []}
-    stopped = asyncio.run(nouns.writes.suspend(all_=True, by="eve", reason="fire"))
+    stopped = asyncio.run(nouns.writes.suspend(all_=True, by="ana", reason="fire"))
     assert (stopped["scope"], stopped["lifted_at"]) == ("all", None)
     assert nouns.writes.status()["suspended"] is True
-    wrong = code_of(lambda: nouns.writes.resume(all_=True, by="eve", secret="?", reason="out"))
+    wrong = code_of(lambda: nouns.writes.resume(all_=True, by="ana", secret="?", reason="out"))
     assert wrong == "wrong_secret"
-    asyncio.run(nouns.writes.resume(all_=True, by="eve", secret=SECRETS["eve"], reason="out"))
+    asyncio.run(nouns.writes.resume(all_=True, by="ana", secret=SECRETS["ana"], reason="out"))
     assert nouns.writes.status()["suspended"] is False
     for where in ({}, {"all_": True, "receiver": "bank"}):
-        assert code_of(lambda where=where: nouns.writes.suspend(by="eve", reason="fire", **where)) == "usage"
-    assert code_of(lambda: nouns.writes.suspend(operation="op-9", by="eve", reason="fire")) == "not_found"
-    assert code_of(lambda: nouns.writes.suspend(all_=True, by="eve", reason=" ")) == "usage"
+        assert code_of(lambda where=where: nouns.writes.suspend(by="ana", reason="fire", **where)) == "usage"
+    assert code_of(lambda: nouns.writes.suspend(operation="op-9", by="ana", reason="fire")) == "not_found"
+    assert code_of(lambda: nouns.writes.suspend(all_=True, by="ana", reason=" ")) == "usage"
 
 
 def test_a_run_parked_for_a_stop_goes_on_when_it_is_lifted(nouns: Nouns) -> None:
     nouns.asked()
-    asyncio.run(nouns.writes.suspend(operation="op-1", by="eve", reason="fire"))
+    asyncio.run(nouns.writes.suspend(operation="op-1", by="ana", reason="fire"))
     nouns.filled.parked(ParkReason.WRITES_SUSPENDED)
-    asyncio.run(nouns.writes.resume(operation="op-1", by="eve", secret=SECRETS["eve"], reason="out"))
+    asyncio.run(nouns.writes.resume(operation="op-1", by="ana", secret=SECRETS["ana"], reason="out"))
     assert nouns.filled.run().state is RunState.PENDING
 
 
 def test_a_restore_that_a_person_declares(nouns: Nouns) -> None:
     nouns.asked()
     assert (
-        code_of(lambda: nouns.restore.finish(as_="restored", by="eve", secret=SECRETS["eve"], reason="x"))
+        code_of(lambda: nouns.restore.finish(as_="restored", by="ana", secret=SECRETS["ana"], reason="x"))
         == "no_restore"
     )
-    begun = asyncio.run(nouns.restore.begin(by="eve", reason="Monday's backup"))
-    assert (begun["recognised_by"], begun["suspended"], begun["in_doubt"]) == ("eve: Monday's backup", True, 1)
+    begun = asyncio.run(nouns.restore.begin(by="ana", reason="Monday's backup"))
+    assert (begun["recognised_by"], begun["suspended"], begun["in_doubt"]) == ("ana: Monday's backup", True, 1)
     assert nouns.writes.status()["restore"] == "open"
     nouns.filled.parked(ParkReason.RESTORED)
     for changed, code in (({"as_": "perhaps"}, "usage"), ({"secret": "?"}, "wrong_secret"), ({"reason": ""}, "usage")):
-        said = {"as_": "restored", "by": "eve", "secret": SECRETS["eve"], "reason": "It is whole."} | changed
+        said = {"as_": "restored", "by": "ana", "secret": SECRETS["ana"], "reason": "It is whole."} | changed
         assert code_of(lambda said=said: nouns.restore.finish(**said)) == code
     ended = asyncio.run(
-        nouns.restore.finish(as_="restored", by="eve", secret=SECRETS["eve"], reason="Nobody else sends.")
+        nouns.restore.finish(as_="restored", by="ana", secret=SECRETS["ana"], reason="Nobody else sends.")
     )
     assert (ended["state"], ended["suspended"], ended["incarnation"]) == ("finished", False, 1)
     assert nouns.filled.run().state is RunState.PENDING
@@ -266,16 +266,16 @@ def test_a_restore_that_a_person_declares(nouns: Nouns) -> None:
 def test_a_restored_file_is_recognised_and_finished_for_good(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(tmp_path, clock=clock) as here:
-        asyncio.run(Writes(lambda: here).suspend(all_=True, by="eve", reason="fire"))
+        asyncio.run(Writes(lambda: here).suspend(all_=True, by="ana", reason="fire"))
     kept = (tmp_path / "data" / "ledger.db").read_bytes()
     with opened(tmp_path, clock=clock) as here:
-        asyncio.run(Writes(lambda: here).resume(all_=True, by="eve", secret=SECRETS["eve"], reason="out"))
-        asyncio.run(Writes(lambda: here).suspend(all_=True, by="eve", reason="again"))
+        asyncio.run(Writes(lambda: here).resume(all_=True, by="ana", secret=SECRETS["ana"], reason="out"))
+        asyncio.run(Writes(lambda: here).suspend(all_=True, by="ana", reason="again"))
     (tmp_path / "data" / "ledger.db").write_bytes(kept)
     with opened(tmp_path, clock=clock) as here:
         restore = Restore(lambda: here)
         assert (restore.status()["recognised_by"], restore.status()["suspended"]) == ("behind", True)
-        asyncio.run(restore.finish(as_="restored", by="eve", secret=SECRETS["eve"], reason="It is Monday's."))
+        asyncio.run(restore.finish(as_="restored", by="ana", secret=SECRETS["ana"], reason="It is Monday's."))
     with opened(tmp_path, clock=clock) as here:
         assert Restore(lambda: here).status()["suspended"] is False
 

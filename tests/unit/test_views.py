@@ -288,7 +288,7 @@ def test_the_printed_raise_is_one_that_the_verb_takes(bench: Bench) -> None:
 
 def test_a_stop_leads_to_what_lifts_it(bench: Bench) -> None:
     bench.approve()
-    bench.filled.ask(SuspendWrites(bench.filled.opened.installation_id, "receiver:bank", "eve", "fire"))
+    bench.filled.ask(SuspendWrites(bench.filled.opened.installation_id, "receiver:bank", "ana", "fire"))
     bench.filled.parked(ParkReason.WRITES_SUSPENDED)
     for following in (bench.run()["next_action"], bench.operation()["next_action"]):
         assert command(following, bench) == ["writes", "resume", "--receiver", "bank", "--by", "ana"]
@@ -368,8 +368,8 @@ def test_a_run_that_waits_for_a_parked_child_shows_what_moves_the_child(bench: B
 def test_a_stop_that_was_lifted_meanwhile_still_leads_somewhere(bench: Bench) -> None:
     bench.filled.submitted().claimed()
     installation_id = bench.filled.opened.installation_id
-    bench.filled.ask(SuspendWrites(installation_id, "all", "eve", "fire"))
+    bench.filled.ask(SuspendWrites(installation_id, "all", "ana", "fire"))
     bench.filled.parked(ParkReason.WRITES_SUSPENDED)
     assert command(bench.run()["next_action"], bench)[:3] == ["writes", "resume", "--all"]
-    bench.filled.ask(ResumeWrites(installation_id, "all", "eve", "out", runs=()))  # read before this run was parked
+    bench.filled.ask(ResumeWrites(installation_id, "all", "ana", "out", runs=()))  # read before this run was parked
     assert bench.run()["next_action"]["code"] == "resume"

@@ -55,6 +55,14 @@ class Access:
             raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
         return Actor(person.name, "development")
 
+    def in_development(self, name: str) -> Actor:
+        """Whoever was chosen at start, for a console on loopback that says so on every page. Raises Refused(sign_in_refused)."""
+        with self._opened().read() as reader:
+            person = reader.get(PersonRecord, name)
+        if person is None or person.revoked_at is not None:
+            raise Refused("sign_in_refused")
+        return Actor(person.name, "development")
+
     async def begin(self, actor: Actor, lifetime: timedelta = LIFETIME) -> str:
         """Begin a browser's session and write down that the person signed in. Gives the cookie's value: 64 hex digits.
 
