@@ -9,6 +9,7 @@ from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance, Clock
 from counterfoil.engine.definitions import Registry
+from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.restoring import begin_restore
 from counterfoil.engine.verb import Deadlines
@@ -46,7 +47,8 @@ def open_installation(
     registry: Registry, location: Path, state: Path, around: Surroundings, founding: Founding | None = None
 ) -> Opened:
     """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
-    hooks = Hooks(before_commit=around.boundaries.before, after_commit=around.boundaries.after)
+    commits, observers = Commits(around.clock.boot_us), Observers()
+    hooks = _hooks(around.boundaries, commits, observers)
     database = SqliteDatabase(location, around.clock, create=founding is not None, hooks=hooks)
     try:
         with database.reader() as reader:
@@ -57,11 +59,26 @@ def open_installation(
             installation = _founded(registry, database, around, founding)
         marker = _marker(state, installation, location)
         opened = _opened(registry, database, marker, installation, around)
+        opened.commits, opened.observers = commits, observers
     except BaseException:
         database.close()
         raise
     _compare(opened, location)
     return opened
+
+
+def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Hooks:
+    """The clock stands directly around the COMMIT: what drills and tests do at a boundary is not its time."""
+
+    def before(names: list[str]) -> None:
+        boundaries.before(names)
+        commits.begin()
+
+    def after(names: list[str]) -> None:
+        commits.end()
+        boundaries.after(names)
+
+    return Hooks(before_commit=before, after_commit=after, committed=observers.committed)
 
 
 def _founded(

@@ -169,6 +169,8 @@ class EndAttempt(RunVerb):
         elif not late:
             tx.put(replace(run, failed_tries=run.failed_tries + 1))
         changed = self._changed(tx.now, operation, [ended if a.attempt_id == ended.attempt_id else a for a in attempts])
+        if not operation.status.closed and not ended.closed and self.receipt is None and operation.doubt_at is None:
+            changed = replace(changed, doubt_at=tx.now)  # the first answer that leaves its outcome open
         tx.put(replace(changed, version=operation.version + 1))
         if late:
             wake(tx, self.run_id)  # whoever drives or owns the run by now learns what this one knew
@@ -242,6 +244,7 @@ class EndAttempt(RunVerb):
             status=status,
             in_progress_until=None if asked is None else now + asked,
             first_sent_at=operation.first_sent_at if sent else None,
+            doubt_at=operation.doubt_at if sent else None,
         )
 
 

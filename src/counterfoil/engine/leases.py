@@ -1,5 +1,6 @@
 """The time-bounded right to drive a run: claims are compare-and-set, and the fence alone refuses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -7,12 +8,16 @@ from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import waited, wake
 from counterfoil.model.codec import parsed
+from counterfoil.model.installation import WorkerRecord
 from counterfoil.model.journal import EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.store.port import Read
 from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
 _OVER_BY_ITSELF = (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED, ParkReason.CLOCK_JUMP)
+HEARTBEAT_US = 5_000_000  # how often a worker shows that it lives
 ALONE = 2  # runs.executing: 0 no, 1 beside others, 2 alone
 INCARNATION_SHIFT = (
     40  # the incarnation is the high part of every fence: no fence from before a restore is ever reached again
@@ -21,12 +26,23 @@ INCARNATION_SHIFT = (
 
 @dataclass(frozen=True, slots=True)
 class Claim(RunVerb):
-    """Gives the claimed run, or None when another was first or nothing is due."""
+    """Gives the claimed run, or None when another was first or nothing is due.
+
+    `holder` is who held it when this was asked for. Of a holder whose lease ended it is read when its heartbeat was missed,
+    and what was in flight is in doubt since then; without it nobody knows better than that the lease ended.
+    """
 
     worker_id: str
     deadlines: Deadlines
     alone: bool = False  # nothing else executes in this process: a crash is this run's own
+    holder: str | None = None
     boundary: ClassVar[str] = "run.claimed"
+
+    def reads(self) -> Sequence[Read]:
+        run = Read.key(RunRecord, self.run_id)
+        if self.holder is None:
+            return (run,)
+        return (run, Read.key(WorkerRecord, self.holder), Read.by(OperationRecord, "run_id", self.run_id))
 
     def decide(self, tx: Transaction) -> RunRecord | None:
         run = tx.must(RunRecord, self.run_id)
@@ -51,6 +67,7 @@ class Claim(RunVerb):
             crashes=run.crashes + (1 if crashed else 0),
         )
         tx.put(claimed)
+        missed = self._missed(tx, run) if run.state is RunState.RUNNING else None
         tx.append(
             self.run_id,
             EntryKind.STARTED,
@@ -59,9 +76,21 @@ class Claim(RunVerb):
                 "fence": claimed.fence,
                 "after_crash": bool(crashed),
                 "from": run.state.value,
-            },
+            }
+            | ({} if missed is None else {"missed_at": missed}),
         )
         return tx.must(RunRecord, self.run_id)
+
+    def _missed(self, tx: Transaction, run: RunRecord) -> int:
+        """When the first heartbeat was missed, at the latest when the lease ended. What was in flight is in doubt from there."""
+        missed = min(run.lease_until or tx.now, tx.now)
+        if self.holder is None or self.holder != run.worker_id:
+            return missed
+        for operation in tx.find(OperationRecord, "run_id", self.run_id):
+            if operation.status is OperationStatus.IN_FLIGHT and operation.doubt_at is None:
+                tx.put(replace(operation, doubt_at=missed))
+        worker = tx.get(WorkerRecord, self.holder)
+        return missed if worker is None else min(missed, worker.seen_at + HEARTBEAT_US)
 
 
 @dataclass(frozen=True, slots=True)

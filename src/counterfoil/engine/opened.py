@@ -9,6 +9,7 @@ from typing import Any
 from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance, Clock
 from counterfoil.engine.definitions import Registry
+from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
@@ -45,6 +46,8 @@ class Opened:
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
     listeners: set[Callable[[Touched], object]] = field(default_factory=lambda: set())
+    observers: Observers = field(default_factory=Observers)
+    commits: Commits = field(default_factory=lambda: Commits(lambda: 0))
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
     _clock_offset: int = 0
 

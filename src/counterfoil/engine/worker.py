@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Any
 
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
-from counterfoil.engine.clock import MICROSECONDS, boot_id, host_name, process_id
+from counterfoil.engine.clock import boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
 from counterfoil.engine.isolation import Isolate, Isolation
-from counterfoil.engine.leases import Claim, DiedAlone, HolderGone, StopIsOver, died_alone
+from counterfoil.engine.leases import HEARTBEAT_US, Claim, DiedAlone, HolderGone, StopIsOver, died_alone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
@@ -22,7 +22,6 @@ from counterfoil.model.run import ParkReason, RunRecord, RunState
 from counterfoil.store.port import StorageError
 
 POLL_US = 50_000  # how often another process's commits are looked for
-HEARTBEAT_US = 5 * MICROSECONDS
 SUSPECT = 2  # after so many crashes a run is driven alone
 DRAIN_S = 30.0
 ALL = 1 << 31
@@ -228,7 +227,9 @@ class Worker:
         if self._isolation is not None and _suspect(run):
             await self._apart(run, self._isolation)
             return 0
-        claimed = await self.opened.write(Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=_suspect(run)))
+        lost = run.worker_id if run.state is RunState.RUNNING else None
+        verb = Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=_suspect(run), holder=lost)
+        claimed = await self.opened.write(verb)
         if claimed is None:
             return 0
         self._start(claimed, workflow)
