@@ -23,6 +23,10 @@ _KNOWN = {
     "COUNTERFOIL_STATE": ("", "the folder of the outside marker; by default the user's state folder"),
     "COUNTERFOIL_APP": ("", "the application, MODULE:NAME"),
     "COUNTERFOIL_SECRET": ("", "a person's secret, for commands without a terminal"),
+    "COUNTERFOIL_APPROVAL_KEY": (
+        "",
+        "the file of the private key that approvals are signed with; by default .counterfoil/approval.key beside the database",
+    ),
     "COUNTERFOIL_DEBUG": ("", "show the traceback of a defect on stderr"),
     "COUNTERFOIL_CRASH_AT": ("", "kill this process at a boundary: NAME, before:NAME, NAME#2 (drills)"),
     "COUNTERFOIL_LEASE_SECONDS": ("30", "how long a silent worker keeps its runs"),
@@ -32,7 +36,9 @@ _KNOWN = {
         "how long a run may work without an entry before it is parked as no_progress",
     ),
     "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
+    "COUNTERFOIL_METRICS": ("loopback", "who reads /metrics without a token: loopback, or with `token` nobody"),
     "COUNTERFOIL_TRUSTED_PROXIES": ("", "addresses whose X-Forwarded-For and X-Forwarded-Proto headers `serve` believes"),
+    "COUNTERFOIL_CONSOLE_URL": ("", "the console's address as people reach it, for the links in notices"),
 }
 _SECRET = frozenset({"COUNTERFOIL_SECRET"})
 

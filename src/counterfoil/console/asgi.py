@@ -24,6 +24,7 @@ def asgi(
     `development`: on loopback, `person` (or whoever is chosen on the sign-in page) acts without a secret.
     `root_path`: the prefix that a proxy in front of it cuts off.
     """
+    health.check_metrics_setting()
     console = Console(app, Limits(app.clock.boot_us), Changes(app), development, person)
     served = FastAPI(
         title="Counterfoil", version="1", summary="The verbs of the command line over HTTP.", root_path=root_path,
@@ -32,7 +33,7 @@ def asgi(
     )  # fmt: skip
     served.state.console = console
     errors.add_to(served)
-    served.include_router(health.routes())
+    served.include_router(health.router)
     served.include_router(api.routes(), prefix=API)
     pages.add_to(served)
     served.add_middleware(Guard, console=console)

@@ -1,15 +1,66 @@
 """`/healthz`, `/readyz` and `/metrics`: for what supervises and measures us. No page, no session."""
 
-from fastapi import APIRouter
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from counterfoil import settings
+from counterfoil.app.readiness import readiness
+from counterfoil.console.addresses import is_loopback
+from counterfoil.console.envelope import respond
+from counterfoil.console.signed_in import actor
+from counterfoil.console.state import console_of
+from counterfoil.model.errors import Refused
+
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
+
+router = APIRouter(include_in_schema=False)
 
 
-def routes() -> APIRouter:
-    """The three addresses."""
-    router = APIRouter(include_in_schema=False)
+@router.get("/healthz")
+def healthz() -> Response:
+    """The process is up and answers."""
+    return respond({"ok": True})
 
-    @router.get("/healthz")
-    def healthz() -> dict[str, bool]:
-        """The process is up and answers."""
-        return {"ok": True}
 
-    return router
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """Whether it may be given work: each condition by name. What stands against one is told to this machine only."""
+    console = console_of(request)
+    found = await readiness(console.app.open)
+    checks = found["checks"]
+    if not is_local(request):
+        checks = [{"name": check["name"], "ok": check["ok"]} for check in checks]
+    ready = found["ready"] and not console.closing.is_set()
+    return respond({"ok": ready, "draining": console.closing.is_set(), "checks": checks}, 200 if ready else 503)
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """In the text format of Prometheus. On loopback without a token, unless COUNTERFOIL_METRICS is token."""
+    asked = settings.value_of("COUNTERFOIL_METRICS") == "token"
+    if asked or not is_local(request):
+        await actor(request)
+    noun: Any = getattr(console_of(request).app, "metrics", None)
+    if noun is None:
+        raise Refused("not_found", what="address", id="/metrics")
+    text = await run_in_threadpool(noun.exposition)
+    return Response(text, media_type=EXPOSITION)
+
+
+def is_local(request: Request) -> bool:
+    """From this machine by its own address: what a proxy here passes on for others does not count."""
+    if any(request.headers.get(name) for name in FORWARDED):
+        return False
+    here = request.client is not None and is_loopback(request.client.host)
+    return here and is_loopback(request.url.hostname)
+
+
+def check_metrics_setting() -> None:
+    """Raises Refused(usage) for a value that would be taken for another."""
+    text = settings.value_of("COUNTERFOIL_METRICS")
+    if text not in ("loopback", "token"):
+        raise Refused("usage", problem=f"COUNTERFOIL_METRICS is {text!r}, neither loopback nor token")

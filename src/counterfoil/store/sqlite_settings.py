@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from counterfoil.store.driver import pragma, run
-from counterfoil.store.sqlite_file import open_writer
+from counterfoil.store.sqlite_file import open_reader, open_writer, storage_error
 
 _SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
 _WAL_WRITE_LOCK = 120  # the byte of the -shm file that whoever writes has locked
@@ -42,6 +42,18 @@ def live_settings(path: Path) -> SqliteSettings:
     finally:
         with suppress(apsw.Error):
             connection.close()
+
+
+def schema_version(path: Path) -> int:
+    """The schema that the file has now. Raises StorageError."""
+    try:
+        connection = open_reader(path, vfs=None, busy_seconds=1.0)
+        try:
+            return int(pragma(connection, "user_version"))
+        finally:
+            connection.close()
+    except apsw.Error as problem:
+        raise storage_error(problem, 1.0) from problem
 
 
 def lock_holders(path: Path) -> list[int]:
