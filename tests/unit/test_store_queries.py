@@ -56,6 +56,10 @@ SMALL = {("people", "stand_in_for"), ("attempts", "worker_id"), ("runs", "worker
         ("list_reviews_in_state", "reviews_state"),
         ("open_reviews", "reviews_state"),
         ("list_open_incidents", "incidents_open"),
+        ("list_acts", "entries_acts"),
+        ("list_acts_of", "entries_by"),
+        ("find_held", "tending_taken_by"),
+        ("next_business_key", "operations_business_key"),
     ],
 )
 def test_questions_of_a_worker_and_of_lists_go_by_index(connection: apsw.Connection, name: str, index: str) -> None:
@@ -64,13 +68,16 @@ def test_questions_of_a_worker_and_of_lists_go_by_index(connection: apsw.Connect
     assert "TEMP B-TREE" not in plan or name in SORTED
 
 
-SORTED = {"unresolved_operations", "open_reviews"}
+SORTED = {"unresolved_operations", "open_reviews", "find_held"}
 """Short lists over one index, sorted by another column."""
 
 
-def test_finding_scans_nothing_large(connection: apsw.Connection) -> None:
-    plan = plan_of(connection, sql("find"))
-    assert not re.search(r"SCAN (runs|operations|attempts|receipts|reviews|proposals|incidents)\b", plan), plan
+@pytest.mark.parametrize("name", ["find_named", "find_said", "find_held", "next_business_key"])
+def test_finding_scans_nothing_large(connection: apsw.Connection, name: str) -> None:
+    plan = plan_of(connection, sql(name))
+    assert not re.search(
+        r"SCAN (runs|operations|attempts|receipts|reviews|proposals|incidents|tending|entries)\b", plan
+    ), plan
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,32 @@ _ALL = (
         "Incident {incident_id} was closed by {by}.",
         "Nothing was changed. See `counterfoil incidents list`.",
     ),
+    # the inbox
+    ErrorCode(
+        "not_waiting",
+        "{subject} waits for nobody any more.",
+        "See what does with `counterfoil inbox list`; nothing was changed.",
+    ),
+    ErrorCode(
+        "taken",
+        "{by} works on {subject} since {at}.",
+        "Ask them, or hand it over to yourself with `counterfoil inbox hand-over`: that is recorded. Nothing was changed.",
+    ),
+    ErrorCode(
+        "not_tended",
+        "{subject} is not {what}.",
+        "See `counterfoil inbox list`; nothing was changed.",
+    ),
+    ErrorCode(
+        "snooze_too_long",
+        "{subject} can be put off from {now} until its deadline {deadline}, no longer.",
+        "Name an end before the deadline, or hand it over; nothing was changed.",
+    ),
+    ErrorCode(
+        "selection_changed",
+        "{count} things fit now; you have seen {seen}.",
+        "Look at the preview again, then act; nothing was done.",
+    ),
     # configuration, at start
     ErrorCode("no_contract", "Operation {name} has no contract.", "Declare what the receiver guarantees."),
     ErrorCode(

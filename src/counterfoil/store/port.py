@@ -19,7 +19,9 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.store.acts import ActsReader
 from counterfoil.store.figures import Figures
+from counterfoil.store.inbox import InboxReader
 
 if TYPE_CHECKING:
     from counterfoil.store.transaction import Transaction
@@ -138,11 +140,16 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident or worker."""
+    """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident, worker or person.
+
+    `matched` is what of it the text is: id, number, request id, business key, reference, target or person; or what the
+    person of that name did with it: answered, withdrew, resolved, closed, tended, submitted, resumed, cancelled, works on.
+    """
 
     kind: str
     id: str
     number: int | None
+    title: str
     run_id: str | None
     matched: str
 
@@ -196,8 +203,12 @@ class Lists(Protocol):
         """(receiver, answer class, count) of the newest attempts that are over; None where no answer was classified."""
         ...
 
+    def named(self, text: str, *, limit: int = 20) -> list[Found]:
+        """What has this id, an id that begins so, or this number."""
+        ...
+
     def find(self, text: str, *, limit: int = 20) -> list[Found]:
-        """What `text` may mean: the start of an id, a number, a business key, a reference or a request id."""
+        """What `text` may mean: as `named`, then a request id, a business key, a reference, a target, a person."""
         ...
 
 
@@ -214,6 +225,14 @@ class Upkeep(Protocol):
 
     def unsent_notices(self, now: int, limit: int) -> list[NoticeRecord]:
         """Notices whose next try is due, the longest due first."""
+        ...
+
+    def unnoticed(self, limit: int) -> set[str]:
+        """Subjects (reviews, runs, incidents) that need a person, and that nobody was told of since that began."""
+        ...
+
+    def told_and_over(self, since: int, limit: int) -> list[NoticeRecord]:
+        """The `entered` notices to webhooks, made after `since`, of what no longer needs a person; without those told."""
         ...
 
     def old_sessions(self, before: int, limit: int) -> list[str]:
@@ -250,6 +269,16 @@ class Reader(Protocol):
     @property
     def lists(self) -> Lists:
         """The lists people look at."""
+        ...
+
+    @property
+    def inbox(self) -> InboxReader:
+        """What needs a person."""
+        ...
+
+    @property
+    def acts(self) -> ActsReader:
+        """Who did what."""
         ...
 
     def get(self, table: type[T], *key: Part) -> T | None:

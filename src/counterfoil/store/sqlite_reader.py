@@ -11,11 +11,13 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.driver import Connection
-from counterfoil.store.finding import numbers_in
 from counterfoil.store.port import Found, Page, Part
 from counterfoil.store.queries import sql
-from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
+from counterfoil.store.sqlite_acts import SqliteActs
 from counterfoil.store.sqlite_figures import SqliteFigures
+from counterfoil.store.sqlite_finding import SqliteFinding
+from counterfoil.store.sqlite_inbox import SqliteInbox
+from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
 from counterfoil.store.sqlite_upkeep import SqliteUpkeep
 from counterfoil.store.tables import BY_RECORD, ENTRIES
 
@@ -83,12 +85,13 @@ class SqliteLists:
         found = self._connection.execute(sql("newest_answers"), {"since": since, "limit": limit})
         return cast("list[tuple[str, str | None, int]]", list(found))
 
+    def named(self, text: str, *, limit: int = 20) -> list[Found]:
+        """What has this id, an id that begins so, or this number."""
+        return SqliteFinding(self._connection).named(text, limit=limit)
+
     def find(self, text: str, *, limit: int = 20) -> list[Found]:
         """What `text` may mean."""
-        asked = {"text": text, "text_end": text + "~", "whole": text, "limit": limit, **numbers_in(text)}
-        if not text:
-            return []
-        return [Found(*values) for values in self._connection.execute(sql("find"), asked)]
+        return SqliteFinding(self._connection).find(text, limit=limit)
 
     def _all(self, record: type[T], name: str) -> list[T]:
         return list(map(BY_RECORD[record].row, self._connection.execute(sql(name))))
@@ -106,6 +109,8 @@ class SqliteReader:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.lists = SqliteLists(connection)
+        self.inbox = SqliteInbox(connection)
+        self.acts = SqliteActs(connection)
         self.upkeep = SqliteUpkeep(connection)
         self.figures = SqliteFigures(connection)
 

@@ -1,5 +1,6 @@
 -- What needs a person. Four sources with the same columns, each in the order of (deadline_at, subject) by a partial index, so
--- that nothing here grows with what has ended. `store/inbox.py` filters, merges and counts them.
+-- that nothing here grows with what has ended. `store/sqlite_inbox.py` filters, merges and counts them.
+-- The index is named: the planner would take the one on state, and sort.
 -- Who has taken a thing, and that it was put off, holds for this wait only: not for what was tended before it began.
 
 -- name: inbox_reviews
@@ -14,7 +15,7 @@ SELECT 'review' AS kind, r.review_id AS subject, r.number AS number, r.run_id AS
     runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id,
     o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
-FROM reviews AS r
+FROM reviews AS r INDEXED BY reviews_open
     LEFT JOIN runs ON runs.run_id = r.run_id
     LEFT JOIN operations AS o ON o.operation_id = r.operation_id
     LEFT JOIN tending AS t ON t.subject = r.review_id
@@ -34,7 +35,7 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
     r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id,
     o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
-FROM runs AS r
+FROM runs AS r INDEXED BY runs_parked
     LEFT JOIN operations AS o ON o.operation_id = (
         SELECT w.operation_id FROM operations AS w
         WHERE w.run_id = r.run_id AND w.status NOT IN ('succeeded', 'failed')
@@ -56,7 +57,7 @@ SELECT 'incident' AS kind, i.incident_id AS subject, i.number AS number, i.run_i
     runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id,
     o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
-FROM incidents AS i
+FROM incidents AS i INDEXED BY incidents_due
     LEFT JOIN runs ON runs.run_id = i.run_id
     LEFT JOIN operations AS o ON o.operation_id = i.operation_id
     LEFT JOIN tending AS t ON t.subject = i.incident_id
@@ -74,7 +75,7 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
     r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id,
     o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
-FROM runs AS r
+FROM runs AS r INDEXED BY runs_unended
     LEFT JOIN operations AS o ON o.operation_id = (
         SELECT w.operation_id FROM operations AS w
         WHERE w.run_id = r.run_id AND w.status NOT IN ('succeeded', 'failed')
@@ -82,8 +83,4 @@ FROM runs AS r
     LEFT JOIN tending AS t ON t.subject = r.run_id
     LEFT JOIN people AS gone ON gone.name = t.taken_by AND gone.revoked_at IS NOT NULL
 WHERE r.state IN ('pending', 'running', 'waiting') AND r.deadline_at <= :now
-    AND NOT EXISTS (SELECT 1 FROM reviews AS v WHERE v.run_id = r.run_id AND v.state = 'open');
-
--- name: comments_on
--- what was said about one thing, oldest first
-SELECT * FROM comments WHERE subject = :subject ORDER BY at, comment_id;
+    AND NOT EXISTS (SELECT 1 FROM reviews AS v INDEXED BY reviews_run_id WHERE v.run_id = r.run_id AND v.state = 'open');

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.inbox import TendingRecord
 from counterfoil.model.installation import SuspensionRecord, WorkerRecord
 from counterfoil.model.operation import OperationStatus
 from counterfoil.model.people import PersonRecord
@@ -133,24 +134,32 @@ def people_suspensions_and_workers(bench: Bench) -> None:
 
 
 def finding_by_anything(bench: Bench) -> None:
-    """A thing is found by the start of its id, its number, its business key, its reference or its request id."""
+    """A thing is found by the start of its id, its number, its business key, reference, request id or target; a person by name."""
     database = bench.installed()
     run = run_named("run_abc", 41)
-    operation = replace(operation_of("run_abc", "op_abd", 41), business_key="4711")
+    key = "stripe\x1ftest\x1fcreate_refund\x1f4711"
+    operation = replace(operation_of("run_abc", "op_abd", 41), business_key=key, target="ch_7")
     receipt = ReceiptRecord("rcp_x", "op_abd", "run_abc", None, "reply", "re_99", "{}", DIGEST, "existence", 1)
-    done(database, putting(run, run_named("run_abd", 42), operation, receipt))
-    as_run = Found("run", "run_abc", 41, "run_abc", "id")
-    as_operation = Found("operation", "op_abd", 41, "run_abc", "id")
+    ana = PersonRecord("ana", "[]", "hash", None, 2, None)
+    holds = TendingRecord("run_abd", "run_abd", "ana", 5, None, None, None, None, None, None)
+    done(database, putting(run, run_named("run_abd", 42), operation, receipt, ana, holds))
+    as_run = Found("run", "run_abc", 41, "refund request run_abc", "run_abc", "id")
+    as_operation = Found("operation", "op_abd", 41, "stripe test create_refund 4711", "run_abc", "id")
     with database.reader() as reader:
         find = reader.lists.find
-        assert find("run_abc") == [as_run]
+        assert find("run_abc") == reader.lists.named("run_abc") == [as_run]
         assert [found.id for found in find("run_ab")] == ["run_abc", "run_abd"]
         assert find("op_a") == [as_operation]
         assert find("run-41") == [replace(as_run, matched="number")]
         assert find("op-41") == [replace(as_operation, matched="number")]
         assert [found.kind for found in find("41")] == ["run", "operation"]
-        assert find("4711") == [replace(as_operation, matched="business key")]
+        assert find("4711") == find(key) == [replace(as_operation, matched="business key")]
         assert find("re_99") == [replace(as_operation, matched="reference")]
+        assert find("ch_7") == [replace(as_operation, matched="target")]
         assert find("request run_abc") == [replace(as_run, matched="request id")]
+        assert [(found.kind, found.id, found.matched) for found in find("ana")] == [
+            ("person", "ana", "person"), ("run", "run_abd", "works on"),
+        ]  # fmt: skip
+        assert reader.lists.named("4711") == []
         assert find("nothing") == find("") == find("%") == find("run_zz") == []
         assert len(find("run_ab", limit=1)) == 1

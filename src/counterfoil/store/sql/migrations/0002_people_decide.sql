@@ -21,16 +21,16 @@ CREATE INDEX reviews_decided_at ON reviews (decided_at) WHERE decided_at IS NOT 
 CREATE INDEX operations_closed_at ON operations (closed_at) WHERE closed_at IS NOT NULL;
 CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
 
--- Who did what: the acts of people, newest first, and those of one person. A submission counts where a person is named.
+-- Who did what: the acts of people, newest first, and those of one person. What a program may do as well counts where a person is named.
 CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind <> 'submitted' OR json_extract(body, '$.data.by') IS NOT NULL);
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL);
 CREATE INDEX entries_by ON entries (coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')), at)
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind <> 'submitted' OR json_extract(body, '$.data.by') IS NOT NULL);
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL);
 
 CREATE TABLE grants (
     grant_id TEXT PRIMARY KEY,
@@ -161,6 +161,7 @@ CREATE TABLE duties (
 CREATE TABLE notices (
     notice_id TEXT PRIMARY KEY,
     subject TEXT NOT NULL,
+    since_at INTEGER NOT NULL,
     run_id TEXT NOT NULL,
     what TEXT NOT NULL,
     recipient TEXT NOT NULL,
@@ -173,7 +174,8 @@ CREATE TABLE notices (
     problem TEXT
 ) STRICT;
 
-CREATE INDEX notices_subject ON notices (subject);
+CREATE INDEX notices_subject ON notices (subject, since_at);
+CREATE INDEX notices_entered ON notices (made_at) WHERE channel = 'webhook' AND what = 'entered';
 CREATE INDEX notices_next_try_at ON notices (next_try_at) WHERE next_try_at IS NOT NULL;
 
 CREATE TABLE samples (
