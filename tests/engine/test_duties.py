@@ -216,8 +216,8 @@ def test_retention_deletes_what_is_of_no_use_and_nothing_else(house: House) -> N
         opened = house.app.open()
         now = opened.clock.now_us()
         over = [SessionRecord(f"s{n}", "ana", "secret", now, now, now + n * DAY_US, None) for n in (1, 20)]
-        sent = NoticeRecord("n1", "rev_1", "run", "entered", "ana", "apprise", "{}", now, None, 1, now, None)
-        waits = NoticeRecord("n2", "rev_1", "run", "near", "ana", "apprise", "{}", now, now, 1, None, "refused")
+        sent = NoticeRecord("n1", "rev_1", 1, "run", "entered", "ana", "apprise", "{}", now, None, 1, now, None)
+        waits = NoticeRecord("n2", "rev_1", 1, "run", "near", "ana", "apprise", "{}", now, now, 1, None, "refused")
         put = Act(
             [Read.key(SessionRecord, row.session_id) for row in over],
             lambda tx: [tx.put(row) for row in over],
@@ -239,7 +239,7 @@ def test_a_notice_is_made_once_and_a_try_is_kept(house: House) -> None:
     async def story() -> None:
         house.found()
         opened = house.app.open()
-        made = NoticeRecord("n1", "rev_1", "run", "entered", "ana", "apprise", "{}", 1, 1, 0, None, None)
+        made = NoticeRecord("n1", "rev_1", 1, "run", "entered", "ana", "apprise", "{}", 1, 1, 0, None, None)
         assert await opened.write(KeepNotices("notices", (made,))) == 1
         assert await opened.write(KeepNotices("notices", (made,))) == 0
         sent = replace(made, tries=1, sent_at=5, next_try_at=None)

@@ -17,10 +17,14 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
+from counterfoil.app.duties.beside import duties_beside
+from counterfoil.app.duties.known import Duties
 from counterfoil.app.desk import Desk
 from counterfoil.app.evidence import Evidence
 from counterfoil.app.incidents import Incidents
+from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
+from counterfoil.app.notices import Notices
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
@@ -81,12 +85,15 @@ class App:
         self.operations = Operations(self.open)
         self.reviews = Reviews(self.open)
         self.people = People(self.open)
+        self.keys = ApprovalKeys(self.open)
         self.signals = Signals(self.open)
         self.incidents = Incidents(self.open)
         self.writes = Writes(self.open)
         self.restore = Restore(self.open)
         self.workers = Workers(self.open)
         self.receivers = Receivers(self.open)
+        self.duties = Duties(self.open)
+        self.notices = Notices(self.open)
         self.evidence = Evidence(self.open)
         self.access = Access(self.open)
 
@@ -177,7 +184,8 @@ class App:
         worker = self.new_worker()
         part = asyncio.create_task(worker.run())
         try:
-            yield
+            async with duties_beside(self):
+                yield
         finally:
             worker.stop()
             await part

@@ -19,10 +19,14 @@ class DutyRecord:
 
 @dataclass(frozen=True, slots=True)
 class NoticeRecord:
-    """One row of `notices`: one message to one recipient. `what` is entered, near, overdue or escalated, or a webhook's type."""
+    """One row of `notices`: one message to one recipient. `what` is entered, near, overdue, escalated or left.
+
+    `since_at` is the wait that it is about: the same subject may need a person again. `body` is JSON.
+    """
 
     notice_id: str
     subject: str
+    since_at: int
     run_id: str
     what: str
     recipient: str

@@ -26,6 +26,15 @@ class SqliteUpkeep:
         found = self._connection.execute(sql("unsent_notices"), {"now": now, "limit": limit})
         return list(map(BY_RECORD[NoticeRecord].row, found))
 
+    def unnoticed(self, limit: int) -> set[str]:
+        """Subjects that nobody was told of."""
+        return {row[0] for row in self._connection.execute(sql("unnoticed"), {"limit": limit})}
+
+    def told_and_over(self, since: int, limit: int) -> list[NoticeRecord]:
+        """Webhooks to tell that something is over."""
+        found = self._connection.execute(sql("told_and_over"), {"since": since, "limit": limit})
+        return list(map(BY_RECORD[NoticeRecord].row, found))
+
     def old_sessions(self, before: int, limit: int) -> list[str]:
         """Sessions that are over."""
         return self._ids("old_sessions", before, limit)

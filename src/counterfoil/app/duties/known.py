@@ -8,6 +8,7 @@ from counterfoil.app.duties.duty import HOUR_US, MINUTE_US, SECOND_US, Duty
 from counterfoil.app.duties.expiry import expire
 from counterfoil.app.duties.retention import sweep
 from counterfoil.app.duties.witness import witness
+from counterfoil.app.notices.telling import tell
 from counterfoil.app.views.listing import listed
 from counterfoil.engine.opened import Opened
 from counterfoil.model.duty import DutyRecord
@@ -17,6 +18,7 @@ DUTIES: tuple[Duty, ...] = (
     Duty("expiry", "moves runs whose deadline has passed", 15 * SECOND_US, MINUTE_US, expire),
     Duty("reconcile", "asks receivers again about what is unknown", MINUTE_US, 10 * MINUTE_US, ask_again),
     Duty("witness", "writes the heads of chains that grew to the outside place", 5 * MINUTE_US, 5 * MINUTE_US, witness),
+    Duty("notices", "tells people and other systems what needs somebody", 15 * SECOND_US, 5 * MINUTE_US, tell),
     Duty("retention", "deletes rows that are no evidence and of no use any more", HOUR_US, 10 * MINUTE_US, sweep),
 )
 LATE = 3  # after so many of its intervals without success a duty is late

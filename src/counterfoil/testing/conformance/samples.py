@@ -235,7 +235,7 @@ def one_of_each(run_id: str) -> list[Any]:
         ImportRecord("imp_1", "stripe", "may.csv", DIGEST, "ana", 31, 1, 1, 0),
         StatementLineRecord("imp_1", 1, "re_1", 1250, "EUR", 32, operation.operation_id, "matched"),
         DutyRecord("expiry", "wrk_1", 33, 34, 35, None, 36, 0),
-        NoticeRecord("ntc_1", "rev_1", run_id, "entered", "ana", "apprise", "{}", 37, 38, 1, None, "refused"),
+        NoticeRecord("ntc_1", "rev_1", 36, run_id, "entered", "ana", "apprise", "{}", 37, 38, 1, None, "refused"),
         SampleRecord("operations_unresolved", "{}", 39, 2.5),
         SpanRecord("spn_1", "recovery", "crash", run_id, 40, None),
         TallyRecord("steps_total", "{}", 41.0),

@@ -1,0 +1,110 @@
+"""Duty: find what needs somebody and was not told, escalate what its owner left lying, and send."""
+
+import asyncio
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from counterfoil import settings
+from counterfoil.app.notices.addresses import Addresses
+from counterfoil.app.notices.making import NEAR_US, notices_about, over
+from counterfoil.app.notices.sending import tell_people, tell_webhook, tried
+from counterfoil.engine.duties import KeepNotices
+from counterfoil.engine.escalation import Escalate
+from counterfoil.engine.opened import Opened
+from counterfoil.model.duty import DutyRecord, NoticeRecord
+from counterfoil.model.inbox import InboxFilter
+from counterfoil.store.inbox import InboxRow
+
+if TYPE_CHECKING:
+    from counterfoil.app.application import App
+
+KEPT_US = 30 * 24 * NEAR_US
+AT_ONCE = 1000
+BESIDE_EACH_OTHER = 8
+
+
+async def tell(app: "App", duty: DutyRecord) -> None:
+    """Escalation goes on also where nobody has an address: the console and the inbox show it."""
+    opened = app.open()
+    waiting = await asyncio.to_thread(_waiting, opened)
+    waiting = [await _escalated(opened, row) for row in waiting]
+    addresses = app.notices.addresses
+    if addresses.empty:
+        return
+    made = _made(opened, waiting, addresses, settings.value_of("COUNTERFOIL_CONSOLE_URL") or None)
+    for start in range(0, len(made), AT_ONCE):
+        await opened.write(KeepNotices(duty.name, tuple(made[start : start + AT_ONCE])))
+    await _send(opened, addresses, duty.name)
+
+
+def _waiting(opened: Opened) -> list[InboxRow]:
+    """What was told to nobody yet, what is nearly over or over, and what its owner left lying."""
+    now = opened.clock.now_us()
+    with opened.read() as reader:
+        new = reader.upkeep.unnoticed(AT_ONCE)
+        found: list[InboxRow] = []
+        for row in reader.inbox.all(InboxFilter(snoozed=True), None, now):
+            if row.subject in new or row.deadline_at <= now + NEAR_US or _left_lying(opened, row, now):
+                found.append(row)
+        return found
+
+
+def _left_lying(opened: Opened, row: InboxRow, now: int) -> bool:
+    """Its owner's time is over, and there is a second owner who does not know yet."""
+    if row.owner_then is None or row.escalated_to is not None or row.kind != "review":
+        return False  # a parked run goes to its next owner by its own deadline
+    known = opened.registry.operations.get(row.operation or "")
+    facts = known.review_facts() if known is not None else None
+    within = facts["owner"]["within_us"] if facts else row.deadline_at - row.since_at
+    return row.since_at + within <= now
+
+
+async def _escalated(opened: Opened, row: InboxRow) -> InboxRow:
+    now = opened.clock.now_us()
+    if row.owner_then is None or not _left_lying(opened, row, now):
+        return row
+    await opened.write(Escalate(row.run_id, row.subject, row.since_at, row.owner_then))
+    return replace(row, escalated_to=row.owner_then, taken_by=None)
+
+
+def _made(opened: Opened, waiting: list[InboxRow], addresses: Addresses, link: str | None) -> list[NoticeRecord]:
+    now = opened.clock.now_us()
+    made: list[NoticeRecord] = []
+    with opened.read() as reader:
+        for row in waiting:
+            known = reader.find(NoticeRecord, "subject", row.subject)
+            ids = {notice.notice_id for notice in known}
+            made += [n for n in notices_about(row, known, addresses, now, link) if n.notice_id not in ids]
+        made += [over(notice, now) for notice in reader.upkeep.told_and_over(now - KEPT_US, AT_ONCE)]
+    return made
+
+
+async def _send(opened: Opened, addresses: Addresses, duty: str) -> None:
+    now = opened.clock.now_us()
+    with opened.read() as reader:
+        due = reader.upkeep.unsent_notices(now, AT_ONCE)
+        installation = reader.installation.name if reader.installation else ""
+    few = asyncio.Semaphore(BESIDE_EACH_OTHER)
+
+    async def person(name: str, notices: list[NoticeRecord]) -> None:
+        async with few:
+            urls = addresses.people.get(name)
+            problem = "nobody has this name any more" if urls is None else (
+                await tell_people(notices, urls, opened.environ, installation)
+            )  # fmt: skip
+            after = opened.clock.now_us()
+            await opened.write(KeepNotices(duty, tuple(tried(notice, after, problem) for notice in notices)))
+
+    async def system(notice: NoticeRecord) -> None:
+        async with few:
+            address = addresses.webhooks.get(notice.recipient)
+            problem, gone = ("there is no such webhook any more", True) if address is None else (
+                await tell_webhook(notice, address, opened.environ, now)
+            )  # fmt: skip
+            await opened.write(KeepNotices(duty, (tried(notice, opened.clock.now_us(), problem, gone=gone),)))
+
+    people = sorted((n for n in due if n.channel == "apprise"), key=lambda n: (n.recipient, n.made_at, n.notice_id))
+    parts = [person(name, list(notices)) for name, notices in groupby(people, key=lambda n: n.recipient)]
+    parts += [system(notice) for notice in due if notice.channel == "webhook"]
+    await asyncio.gather(*parts)
