@@ -10,7 +10,23 @@ from starlette.staticfiles import StaticFiles
 from counterfoil.console.pages.refusals import error_page
 
 # In the order in which their addresses are tried.
-PAGES = ("home", "streams", "sign_in", "inbox", "run", "operation", "review", "lists", "stops", "receivers", "workers", "money", "metrics", "audit", "access")
+PAGES = (
+    "home",
+    "streams",
+    "sign_in",
+    "inbox",
+    "run",
+    "operation",
+    "review",
+    "lists",
+    "stops",
+    "receivers",
+    "workers",
+    "money",
+    "metrics",
+    "audit",
+    "access",
+)
 
 
 def add_to(served: FastAPI) -> None:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
 from counterfoil.console.addresses import address, safe_next
 from counterfoil.console.pages.rendering import THEME, THEMES, page
-from counterfoil.console.signed_in import desk
+from counterfoil.console.signed_in import AtDesk
 
 YEAR_SECONDS = 365 * 24 * 3600
 PATHS = {"run": "/runs/", "operation": "/operations/", "review": "/reviews/", "incident": "/incidents/"}
@@ -22,7 +22,7 @@ def routes() -> APIRouter:
         return RedirectResponse(address(request, "/inbox"), 303)
 
     @router.get("/find")
-    def find(request: Request, q: str = "", at: Any = Depends(desk)) -> Response:
+    def find(request: Request, at: AtDesk, q: str = "") -> Response:
         text = q.strip()
         found: list[dict[str, Any]] = at.find(text)["items"] if text else []
         items = [hit | {"path": path_of(hit)} for hit in found]
@@ -32,14 +32,16 @@ def routes() -> APIRouter:
         return page(request, "find.html", desk=at, items=items, found_text=text)
 
     @router.get("/shortcuts")
-    def shortcuts(request: Request, at: Any = Depends(desk)) -> Response:
+    def shortcuts(request: Request, at: AtDesk) -> Response:
         return page(request, "shortcuts.html", desk=at)
 
     @router.post("/theme")
     def theme(request: Request, theme: str = Form("auto"), back: str = Form("")) -> Response:
         response = RedirectResponse(safe_next(request, back), 303)
         chosen = theme if theme in THEMES else "auto"
-        response.set_cookie(THEME, chosen, max_age=YEAR_SECONDS, path=address(request, "/"), samesite="lax", httponly=True)
+        response.set_cookie(
+            THEME, chosen, max_age=YEAR_SECONDS, path=address(request, "/"), samesite="lax", httponly=True
+        )
         return response
 
     return router

@@ -1,14 +1,13 @@
 """Runs, operations, reviews and incidents as lists. The filters stand in the address, so an address is a view."""
 
 from enum import StrEnum
-from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from counterfoil.console.pages.rendering import page, pages_of
 from counterfoil.console.pages.words import words
-from counterfoil.console.signed_in import desk
+from counterfoil.console.signed_in import AtDesk
 from counterfoil.console.state import console_of
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationStatus
@@ -25,44 +24,42 @@ def routes() -> APIRouter:
     router = APIRouter()
 
     @router.get("/runs")
-    def runs(  # noqa: PLR0913 - one name for each filter in the address
-        request: Request, state: str = "", workflow: str = "", reason: str = "", cursor: str = "", at: Any = Depends(desk)
+    def runs(
+        request: Request, at: AtDesk, state: str = "", workflow: str = "", reason: str = "", cursor: str = ""
     ) -> Response:
         listed = at.runs.list(
             state=state or None, workflow=workflow or None, reason=reason or None, cursor=cursor_of(cursor), limit=LIMIT
         )
         return page(
-            request, "lists/runs.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            request, "lists/runs.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"state": state, "workflow": workflow, "reason": reason},
             states=any_of(RunState), reasons=any_of(ParkReason), workflows=workflows_of(request),
         )  # fmt: skip
 
     @router.get("/operations")
-    def operations(
-        request: Request, status: str = "", receiver: str = "", cursor: str = "", at: Any = Depends(desk)
-    ) -> Response:
+    def operations(request: Request, at: AtDesk, status: str = "", receiver: str = "", cursor: str = "") -> Response:
         listed = at.operations.list(
             status=status or None, receiver=receiver or None, cursor=cursor_of(cursor), limit=LIMIT
         )
         return page(
-            request, "lists/operations.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            request, "lists/operations.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"status": status, "receiver": receiver}, statuses=any_of(OperationStatus),
             receivers=receivers_of(request),
         )  # fmt: skip
 
     @router.get("/reviews")
-    def reviews(request: Request, state: str = "", cursor: str = "", at: Any = Depends(desk)) -> Response:
+    def reviews(request: Request, at: AtDesk, state: str = "", cursor: str = "") -> Response:
         listed = at.reviews.list(state=state or None, cursor=cursor_of(cursor), limit=LIMIT)
         return page(
-            request, "lists/reviews.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            request, "lists/reviews.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"state": state}, states=any_of(ReviewState),
         )  # fmt: skip
 
     @router.get("/incidents")
-    def incidents(request: Request, open: str = "", cursor: str = "", at: Any = Depends(desk)) -> Response:
+    def incidents(request: Request, at: AtDesk, open: str = "", cursor: str = "") -> Response:
         listed = at.incidents.list(open_only=open == "yes", cursor=cursor_of(cursor), limit=LIMIT)
         return page(
-            request, "lists/incidents.html", desk=at, items=listed["items"], **pages_of(request, listed),
+            request, "lists/incidents.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"open": open},
         )  # fmt: skip
 

@@ -103,7 +103,10 @@ def _chrome(request: Request, desk: Any) -> Chrome:
     opened = console.app.open()
     stopped = None if desk is None else desk.writes.status()
     live = any(receiver.environment == "live" for receiver in opened.registry.receivers.values())
-    names = {kind: ", ".join(n for n, r in opened.registry.receivers.items() if r.environment == kind) for kind in ("live", "test")}
+    names = {
+        kind: ", ".join(n for n, r in opened.registry.receivers.items() if r.environment == kind)
+        for kind in ("live", "test")
+    }
     theme = request.cookies.get(THEME, "auto")
     return Chrome(
         me=None if desk is None else desk.me(),
@@ -133,7 +136,7 @@ def _said(request: Request) -> Said | None:
 
 @cache
 def _templates() -> Environment:
-    found = Environment(
+    found: Any = Environment(
         loader=PackageLoader("counterfoil.console"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
@@ -142,8 +145,7 @@ def _templates() -> Environment:
         percent=words.percent, scope=words.scope, ago=_at_now(words.ago), until=_at_now(words.until),
         past=_at_now(words.past),
     )  # fmt: skip
-    found.globals["to"] = _to
-    found.globals["static"] = _static
+    found.globals.update(to=_to, static=_static)
     return found
 
 

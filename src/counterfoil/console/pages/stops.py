@@ -1,15 +1,15 @@
 """Stop: suspend and resume writes by receiver, by operation or for everything."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Form, Request
 from starlette.responses import Response
 
 from counterfoil.console.addresses import address
 from counterfoil.console.pages.lists import receivers_of
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.pages.words import scope
-from counterfoil.console.signed_in import desk
+from counterfoil.console.signed_in import AtDesk
 from counterfoil.model.errors import Refused
 
 Text = Annotated[str, Form()]
@@ -20,7 +20,7 @@ def routes() -> APIRouter:
     router = APIRouter()
 
     @router.get("/stop")
-    def stop(request: Request, receiver: str = "", operation: str = "", at: Any = Depends(desk)) -> Response:
+    def stop(request: Request, at: AtDesk, receiver: str = "", operation: str = "") -> Response:
         items = at.writes.status()["items"]
         return page(
             request, "stop.html", desk=at, receivers=receivers_of(request)[1:], receiver=receiver, operation=operation,
@@ -29,9 +29,9 @@ def routes() -> APIRouter:
         )  # fmt: skip
 
     @router.post("/stop/suspend")
-    async def suspend(  # noqa: PLR0913 - the fields of one form
-        request: Request, what: Text = "", receiver: Text = "", operation: Text = "", reason: Text = "",
-        sure: Text = "", at: Any = Depends(desk),
+    async def suspend(
+        request: Request, at: AtDesk, what: Text = "", receiver: Text = "", operation: Text = "", reason: Text = "",
+        sure: Text = ""
     ) -> Response:  # fmt: skip
         _confirmed(sure)
         if what not in ("receiver", "operation", "all"):
@@ -45,8 +45,7 @@ def routes() -> APIRouter:
 
     @router.post("/stop/resume")
     async def resume(
-        request: Request, scope_text: Annotated[str, Form(alias="scope")] = "", reason: Text = "", sure: Text = "",
-        at: Any = Depends(desk),
+        request: Request, at: AtDesk, scope_text: Annotated[str, Form(alias="scope")] = "", reason: Text = "", sure: Text = ""
     ) -> Response:  # fmt: skip
         _confirmed(sure)
         kind, _, name = scope_text.partition(":")

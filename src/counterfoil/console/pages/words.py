@@ -69,7 +69,7 @@ def past(when: str, now: str) -> bool:
 
 def percent(share: float | None) -> str:
     """0.125 is 12.5 %."""
-    return "–" if share is None else f"{share * 100:.1f} %".replace(".0 %", " %")
+    return "-" if share is None else f"{share * 100:.1f} %".replace(".0 %", " %")
 
 
 def scope(text: str) -> str:

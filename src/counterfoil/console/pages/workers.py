@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from counterfoil.console.pages.rendering import page
-from counterfoil.console.signed_in import desk
+from counterfoil.console.signed_in import AtDesk
 
 
 def routes() -> APIRouter:
@@ -14,7 +14,7 @@ def routes() -> APIRouter:
     router = APIRouter()
 
     @router.get("/workers")
-    def workers(request: Request, at: Any = Depends(desk)) -> Response:
+    def workers(request: Request, at: AtDesk) -> Response:
         items: list[dict[str, Any]] = [worker | {"state": state_of(worker)} for worker in at.workers.list()["items"]]
         here = [worker for worker in items if worker["state"] not in ("stopped", "gone")]
         return page(
