@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.app import App, Artifacts, Ledger, Submitted
+    from counterfoil.client.client import Client
     from counterfoil.engine.blocking import blocking
     from counterfoil.engine.definitions import Bearer, Env, Operation, Workflow, step
     from counterfoil.engine.port import Ask, Call, Run
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         TimedOut,
         Unresolved,
     )
+    from counterfoil.model.money import Money, Target
     from counterfoil.model.people import Owner
     from counterfoil.model.proposal import Proposal
     from counterfoil.model.receipt import Receipt
@@ -37,6 +39,7 @@ __all__ = [
     "Bearer",
     "Budget",
     "Call",
+    "Client",
     "Contract",
     "CounterfoilError",
     "Env",
@@ -44,6 +47,7 @@ __all__ = [
     "IdempotencyKey",
     "Ledger",
     "Lookup",
+    "Money",
     "Operation",
     "OperationFailed",
     "Owner",
@@ -60,6 +64,7 @@ __all__ = [
     "Seen",
     "StepFailed",
     "Submitted",
+    "Target",
     "TimedOut",
     "Unresolved",
     "When",
@@ -71,6 +76,7 @@ __all__ = [
 # Where each name lives. A test compares this with the imports above, which only type checkers see.
 _HOMES = {
     "app": ("App", "Artifacts", "Ledger", "Submitted"),
+    "client.client": ("Client",),
     "engine.blocking": ("blocking",),
     "engine.definitions": ("Bearer", "Env", "Operation", "Workflow", "step"),
     "engine.port": ("Ask", "Call", "Run"),
@@ -88,6 +94,7 @@ _HOMES = {
         "TimedOut",
         "Unresolved",
     ),
+    "model.money": ("Money", "Target"),
     "model.people": ("Owner",),
     "model.proposal": ("Proposal",),
     "model.receipt": ("Receipt",),

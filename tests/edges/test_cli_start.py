@@ -32,11 +32,13 @@ def test_init_makes_all_that_a_tour_needs(cli: Cli) -> None:
         assert stat.S_IMODE(secret.stat().st_mode) == 0o600
         assert len(secret.read_text().strip()) >= 32
     assert stat.S_IMODE((cli.folder / ".counterfoil").stat().st_mode) == 0o700
+    assert stat.S_IMODE((cli.folder / ".counterfoil" / "approval.key").stat().st_mode) == 0o600
+    assert [key["counts"] for key in cli.json("keys", "list").data["items"]] == [True]
     assert tomllib.loads((cli.folder / "counterfoil.toml").read_text()) == {"app": "app:app"}
     people = cli.json("people", "list").data
     assert missing(DECLARED["people list"].data, people) == []
     assert [(p["name"], p["roles"]) for p in people["items"]] == [
-        (name, ["buyer", "buying-lead", "desk"]) for name in ("ana", "oscar")
+        (name, ["admin", "buyer", "buying-lead", "desk"]) for name in ("ana", "oscar")
     ]
 
 

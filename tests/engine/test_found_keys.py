@@ -31,7 +31,7 @@ def test_a_receipt_of_other_content_is_no_answer(house_with_crm: House, crm: San
             assert house.operations(follower)[0].reused_from is not None
             await reject(house, review, ask_revision=revised)
             if revised:
-                await approve(house, await asked(house, first, 2))
+                await approve(house, await asked(house, first, 2), by="oscar")
             else:
                 await house.state(first, "parked")
                 first = await submit(house, plain, OTHER, "another")
@@ -56,7 +56,7 @@ def test_the_key_stands_for_the_version_that_was_sent(house_with_crm: House, crm
         async with house.working():
             first = await submit(house, workflow, ONE, "first")
             await reject(house, await asked(house, first), ask_revision=True)
-            await approve(house, await asked(house, first, 2))
+            await approve(house, await asked(house, first, 2), by="oscar")
             answer = (await house.state(first, "completed")).result
             replaced = await submit(house, plain, ONE, "as version 1")
             assert (await house.state(replaced, "parked", "completed")).reason == "business_key_conflict"
@@ -109,7 +109,7 @@ def test_an_expired_wish_is_performed_anew_under_its_own_key(house_with_crm: Hou
             run_id = await submit(house, again, ONE, "r")
             await asked(house, run_id)
             house.clock.advance(8 * 3600 + 1)
-            await approve(house, await asked(house, run_id, 2))
+            await approve(house, await asked(house, run_id, 2), by="oscar")
             await house.state(run_id, "completed")
         first, second = house.operations(run_id)
         assert (first.status.value, first.sent, second.status.value, second.reused_from) == (

@@ -154,7 +154,7 @@ def test_the_first_version_is_told_its_own_verdict_after_the_second_was_sent(
                 await reject(house, review, ask_revision=True)
             else:
                 house.clock.advance(8 * 3600 + 1)
-            await approve(house, await asked(house, run_id, 2))
+            await approve(house, await asked(house, run_id, 2), by="oscar")
             await house.until(run_id, _waits(house, "closed", 1))
             house.clock.advance(3600)
             run = await house.state(run_id, "completed", "parked", "failed")

@@ -17,9 +17,9 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
+from counterfoil.app.desk import Desk
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.duties.known import Duties
-from counterfoil.app.desk import Desk
 from counterfoil.app.evidence import Evidence
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys

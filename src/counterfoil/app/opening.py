@@ -16,6 +16,7 @@ from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
+from counterfoil.rules.signing import anchored_id
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import OutsideMarker, Place, compare
 from counterfoil.store.port import Hooks, Verb
@@ -36,11 +37,12 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Founding:
-    """How a database is made where there is none."""
+    """How a database is made where there is none. `approval_key`: the public half, as hex, of the first approval key."""
 
     single_person: bool = False
     marker_accepted: bool = False
     people: tuple[NewPerson, ...] = ()
+    approval_key: str | None = None
 
 
 def open_installation(
@@ -84,8 +86,11 @@ def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Ho
 def _founded(
     registry: Registry, database: SqliteDatabase, around: Surroundings, founding: Founding
 ) -> InstallationRecord:
-    installation_id = f"inst_{around.chance.hex(112)}"
-    verb = Install(installation_id, registry.name, founding.single_person, founding.marker_accepted, founding.people)
+    key = founding.approval_key
+    installation_id = f"inst_{around.chance.hex(112)}" if key is None else anchored_id(key)
+    verb = Install(
+        installation_id, registry.name, founding.single_person, founding.marker_accepted, founding.people, key
+    )
     (outcome,) = database.apply(cast("Sequence[Verb]", [verb]))
     return outcome.unwrap()
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
+from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.budget import Budget
 from counterfoil.model.contract import Contract, refusal_at_start
@@ -32,6 +33,9 @@ def operation_from(
     refusal = refusal_at_start(name, contract, has_business_key=business_key is not None, repeatable=repeatable)
     if refusal is not None:
         raise refusal
+    marks_of(function)
+    if review is not None and review.approvals < 1:
+        raise Refused("too_few_approvals", name=name, approvals=review.approvals)
     if review is None and owner is None:
         raise Refused("no_owner", name=name)
     return Operation(name, function, receiver, contract, business_key, repeatable, review, owner)

@@ -5,6 +5,7 @@ from typing import Any
 
 from counterfoil.app.access.actor import Actor, proven
 from counterfoil.app.finding import known_id
+from counterfoil.app.signing import signed_answer
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.review import review_view
 from counterfoil.app.views.shown import Shown
@@ -40,9 +41,10 @@ class Reviews:
     async def approve(
         self, review: str, *, digest: str, by: Actor | str, secret: str = "", comment: str = ""
     ) -> dict[str, Any]:
-        """Approve exactly this digest. `{review_id, state, decided: now|earlier}`.
+        """Approve exactly this digest. `{review_id, state, decided: now|earlier}`; open while others must approve, too.
 
-        Raises Refused: digest_mismatch, review_closed (both answers are kept), wrong_secret, role_missing, person_revoked.
+        Raises Refused: digest_mismatch, review_closed (both answers are kept), wrong_secret, role_missing, not_permitted,
+        person_revoked, own_proposal, approval_unsigned, approval_key_unusable.
         """
         return await self._answer(review, digest, by, secret, comment, approve=True, ask_revision=False)
 
@@ -64,7 +66,8 @@ class Reviews:
     ) -> dict[str, Any]:
         """Take an approval back, until the first attempt. `{review_id, state, decided}`. Raises Refused(already_sent)."""
         opened = self._opened()
-        record, person = self._proven(opened, review, by, secret)
+        with opened.read() as reader:
+            record, person = _review(reader, review), proven(reader, by, secret)
         verb = WithdrawApproval(record.run_id, record.review_id, record.operation_id, person, comment, ask_revision)
         withdrawn: ReviewRecord = await opened.write(verb)
         return {"review_id": withdrawn.review_id, "state": withdrawn.state.value, "decided": "now"}
@@ -73,20 +76,22 @@ class Reviews:
         self, review: str, digest: str, by: Actor | str, secret: str, comment: str, *, approve: bool, ask_revision: bool
     ) -> dict[str, Any]:
         opened = self._opened()
-        record, person = self._proven(opened, review, by, secret)
+        with opened.read() as reader:
+            record, person = _review(reader, review), proven(reader, by, secret)
+            signed = signed_answer(
+                opened, reader, record, person, approve=approve, comment=comment, ask_revision=ask_revision
+            )
         answered: Answered = await opened.write(
-            Answer(record.run_id, record.review_id, record.operation_id, person, approve, digest, comment, ask_revision)
-        )
+            Answer(
+                record.run_id, record.review_id, record.operation_id, person, approve, digest, comment, ask_revision, signed
+            )
+        )  # fmt: skip
         if answered.refused is not None:
             raise answered.refused
         return {
             "review_id": record.review_id, "state": answered.review.state.value, "decided": answered.decided,
             "run_id": record.run_id, "operation_id": record.operation_id,
         }  # fmt: skip
-
-    def _proven(self, opened: Opened, review: str, by: Actor | str, secret: str) -> tuple[ReviewRecord, str]:
-        with opened.read() as reader:
-            return _review(reader, review), proven(reader, by, secret)
 
 
 def _review(reader: Reader, text: str) -> ReviewRecord:

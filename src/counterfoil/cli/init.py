@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from counterfoil.app import App
+    from counterfoil.app.signing import Signer
 
 PEOPLE = ("ana", "oscar")
 OWN_APP, OWN_FILE = "app:app", "app.py"
@@ -26,6 +27,7 @@ def initialised(console: "Console", data: Any) -> None:
     """What was made, and what to type next."""
     sentence(console, f"{data['directory']} is initialised.")
     named = {"database": data["database"], "application": data["app"], "marker": data["marker"]}
+    named["approval key"] = data["approval_key"]["file"]
     fields(console, named | {p["name"]: f"{', '.join(p['roles'])} ({p['secret_file']})" for p in data["people"]})
     sentence(console, f"next: cd {data['directory']} && counterfoil explain {data['explain']}")
 
@@ -35,7 +37,10 @@ def add_to(root: Group) -> None:
 
     @root.command(
         "init",
-        data="{directory, database, app, app_file, people:[{name, roles, secret_file}], single_person, marker, explain}",
+        data=(
+            "{directory, database, app, app_file, people:[{name, roles, secret_file}], approval_key:{key_id, file}, single_person, "
+            "marker, explain}"
+        ),
         shows=initialised,
     )
     def init(
@@ -53,7 +58,7 @@ def add_to(root: Group) -> None:
             ),
         ] = None,
     ) -> Any:
-        """Make a database, two people with every role, their secrets, and, without --app, a small application."""
+        """Make a database, two people with every role, their secrets, a key that approvals are signed with, and an application."""
         if accept_no_marker is not None and not accept_no_marker.strip():
             raise Refused("usage", problem="--accept-no-marker names a person")
         folder = directory.absolute()
@@ -127,16 +132,23 @@ def _install(
     from counterfoil.app.secrets import hashed
     from counterfoil.engine.administration import NewPerson
     from counterfoil.engine.clock import Chance
+    from counterfoil.rules.permissions import ADMIN
 
-    chance, roles = Chance(), tuple(app.roles())
+    chance, roles = Chance(), tuple(sorted({*app.roles(), ADMIN}))
     secrets = {name: chance.hex(SECRET_BITS) for name in PEOPLE}
     # Before the database: a crash in between leaves secrets that the next `init` writes anew, never people without one.
     files = {name: _write_secret(folder, name, secret) for name, secret in secrets.items()}
     people = tuple(NewPerson(name, roles, hashed(secret, chance.hex(128))) for name, secret in secrets.items())
+    key = _write_key(folder)
     invocation.db = str(database)
     invocation.use(app)
     try:
-        app.open(Founding(single_person=single_person, marker_accepted=accepted_by is not None, people=people))
+        app.open(
+            Founding(
+                single_person=single_person, marker_accepted=accepted_by is not None, people=people,
+                approval_key=key.public_key,
+            )
+        )  # fmt: skip
     except BaseException:
         _remove(database)
         raise
@@ -146,6 +158,7 @@ def _install(
         "directory": str(folder), "database": str(database), "app": target,
         "app_file": None if app_file is None else str(app_file),
         "people": [{"name": name, "roles": list(roles), "secret_file": str(files[name])} for name in PEOPLE],
+        "approval_key": {"key_id": key.key_id, "file": str(_key_file(folder))},
         "single_person": single_person,
         "marker": None if accepted_by is not None else str(settings.state_folder()),
         "explain": workflows[0] if workflows else app.name,
@@ -160,6 +173,21 @@ def _write_secret(folder: Path, name: str, secret: str) -> Path:
     with os.fdopen(opened, "w") as stream:
         stream.write(secret + "\n")
     return file
+
+
+def _key_file(folder: Path) -> Path:
+    from counterfoil.app.signing import FILE
+
+    return folder / SECRETS / FILE
+
+
+def _write_key(folder: Path) -> "Signer":
+    """The first approval key. Its private half belongs where answers are given; see docs/reviews.md."""
+    from counterfoil.app.signing import new_key
+
+    file = _key_file(folder)
+    file.unlink(missing_ok=True)  # of an `init` that did not finish: the database it belonged to was removed
+    return new_key(file)
 
 
 def _remove(database: Path) -> None:

@@ -14,10 +14,16 @@ SHAPES: dict[str, str] = {
         "{review_id, state: open|approved|rejected|expired|superseded, reviewer, role, proposal_version, digest, scope, "
         "decided_at, expires_at, used_by}"
     ),
-    "REVIEW": "APPROVAL and {number, run_id, operation_id, operation, kind, payload, sources, deadline_at, next_action:NEXT}",
+    "REVIEW": (
+        "APPROVAL and {number, run_id, operation_id, operation, kind, target, amount:AMOUNT, answers:ANSWERS, payload, sources, "
+        "deadline_at, next_action:NEXT}"
+    ),
+    "AMOUNT": "{minor, currency}",
+    "ANSWERS": "{needed, given:[{person, decision: approve|reject, at, comment, signed}]}",
+    "KEY": "{key_id, public_key, added_by, added_at, revoked_at, signed_by, counts}",
     "OPERATION": (
         "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "
-        "occurrence, key_number, proposal_version, payload_digest, idempotency_key, "
+        "occurrence, key_number, proposal_version, payload_digest, target, amount:AMOUNT, idempotency_key, "
         "status: prepared|in_flight|succeeded|failed|unknown, reason, reused, case:{letter, sentence}, "
         "contract:{digest, kind, window_ends_at, lookup}, attempts:[ATTEMPT], receipts:[RECEIPT], approval:APPROVAL, owner, "
         "next_action:NEXT}"

@@ -8,6 +8,7 @@ import typer
 from counterfoil.cli import checks, demo, explain, init, looking, sandbox, schema, serve, submit, worker
 from counterfoil.cli.command import Group
 from counterfoil.cli.incidents import incidents
+from counterfoil.cli.keys import keys
 from counterfoil.cli.operations import operations
 from counterfoil.cli.people import people
 from counterfoil.cli.restore import restore
@@ -48,7 +49,7 @@ def root() -> typer.Typer:
 
     for each in (init, submit, worker, serve):
         each.add_to(top)
-    for noun in (runs, operations, reviews, people, signals, incidents, writes, restore):
+    for noun in (runs, operations, reviews, people, keys, signals, incidents, writes, restore):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, explain):
         each.add_to(top)

@@ -10,6 +10,7 @@ from counterfoil.engine.definitions import Operation, dumped, loaded, signature_
 from counterfoil.engine.driver import drive
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.marking import marks_of
 from counterfoil.engine.proposals import Intent, Prepare, Propose
 from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model import ids
@@ -33,7 +34,7 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
     if len(text) > BODY_LIMIT:
         raise Refused("too_large", what=f"The payload of {operation.name}", size=len(text), limit=BODY_LIMIT)
     endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
-    key = operation.key_of(typed)
+    key, marks = operation.key_of(typed), marks_of(operation.function)
     receiver = execution.opened.registry.receivers[operation.receiver]
     owner = operation.owner or (operation.review.owner if operation.review else "")
     return Intent(
@@ -51,6 +52,8 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
         contract=compact(operation.contract.stored()),
         owner=owner_of(owner).name,
         review=operation.review_facts(),
+        target=marks.target_in(typed),
+        amount=marks.amount_in(typed, name=operation.name),
     ), typed
 
 

@@ -11,6 +11,7 @@ from counterfoil.model.codec import compact, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, ContractRecord
 from counterfoil.model.journal import EntryKind
+from counterfoil.model.money import Amount
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
@@ -37,6 +38,8 @@ class Intent:
     contract: str
     owner: str
     review: dict[str, Any] | None  # role, expires_us, owner
+    target: str | None = None
+    amount: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class Propose(RunVerb):
             payload_digest=self.intent.payload_digest,
             contract_digest=self.intent.contract_digest,
             next_at=None,
+            **_marked(self.intent),
         )
 
 
@@ -304,14 +308,24 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
         incarnation=tx.installation.incarnation,
         prepared_at=tx.now,
         closed_at=None,
+        **_marked(intent),
     )
+
+
+def _marked(intent: Intent) -> dict[str, Any]:
+    """What the payload marks, as columns."""
+    amount = intent.amount
+    minor, currency = (None, None) if amount is None else (amount.minor, amount.currency)
+    return {"target": intent.target, "amount_minor": minor, "currency": currency}
 
 
 def scope_of(operation: OperationRecord, credential: str) -> dict[str, Any]:
     """What one approval authorises: this operation, at this receiver, with this credential, once (design section 1)."""
     payload: Any = parsed(operation.payload)
     fields = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
-    amount = fields.get("amount")
+    amount: Any = fields.get("amount")
+    if operation.amount_minor is not None:
+        amount = {"minor": operation.amount_minor, "currency": operation.currency}
     return {
         "operation": operation.name,
         "operation_id": operation.operation_id,

@@ -30,9 +30,10 @@ class Situation:
 
     `contract`: the one in force, from its stored form. `review`: the newest of the operation. `authority_now`: whether
     the reviewers and the acting side still have the right; None (nobody looked) counts as no. `signed`: whether the answers
-    bear the signatures that this installation demands. `stop`: what forbids sending besides an open restore or incident. `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet
-    or spent; `next_try_at`: when not_yet ends. `weighed_at`: when a closed incident of this operation was closed last.
-    `approval_scope_now`: the digest of receiver and credential that approvals are bound to, where it is not `scope_now`.
+    bear the signatures that this installation demands. `stop`: what forbids sending besides an open restore or incident.
+    `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet or spent; `next_try_at`: when not_yet
+    ends. `weighed_at`: when a closed incident of this operation was closed last. `approval_scope_now`: the digest of
+    receiver and credential that approvals are bound to, where it is not `scope_now`.
     """
 
     operation: OperationRecord

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from counterfoil.app.views.amount import amount_view
 from counterfoil.app.views.approval import approval_view, newest_approval, shown_key
 from counterfoil.app.views.contract import contract_of, contract_view, key_of
 from counterfoil.app.views.moments import rfc3339
@@ -90,4 +91,6 @@ def _identity(operation: OperationRecord) -> dict[str, Any]:
         "key_number": operation.key_number,
         "proposal_version": operation.proposal_version,
         "payload_digest": operation.payload_digest,
+        "target": operation.target,
+        "amount": amount_view(operation),
     }

@@ -7,7 +7,7 @@ approval of that proposal, attempt the write, save its receipt and finish. `CRM_
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import httpx2
 from pydantic import BaseModel
@@ -32,6 +32,7 @@ from counterfoil import (
     ReviewRejected,
     Run,
     Seen,
+    Target,
     When,
     step,
 )
@@ -60,7 +61,7 @@ class Facts(BaseModel):
 class Case(BaseModel):
     """What leaves, and what is approved."""
 
-    customer: str
+    customer: Annotated[str, Target()]
     company: str
     risk: str
 

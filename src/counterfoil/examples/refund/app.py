@@ -4,6 +4,7 @@
 """
 
 from datetime import timedelta
+from typing import Annotated
 
 from pydantic import BaseModel
 from pydantic_ai import Agent
@@ -19,12 +20,14 @@ from counterfoil import (
     Found,
     IdempotencyKey,
     Lookup,
+    Money,
     Receipt,
     Retry,
     ReviewBy,
     Run,
     Seen,
     StepFailed,
+    Target,
     When,
     step,
 )
@@ -46,11 +49,11 @@ class Choice(BaseModel):
 
 
 class Refund(BaseModel):
-    """What leaves, and what is approved."""
+    """What leaves, and what is approved: so many cents of this charge."""
 
     request_number: str
-    charge: str
-    amount: int
+    charge: Annotated[str, Target()]
+    amount: Annotated[int, Money("USD")]
 
 
 class RefundReceipt(Receipt):
