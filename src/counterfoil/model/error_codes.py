@@ -143,6 +143,12 @@ _ALL = (
         USAGE,
     ),
     ErrorCode(
+        "no_answer",
+        "The console at {url} gave no answer: {problem}.",
+        "Ask again: a submission, a signal and an answer are stored once.",
+        MISSING,
+    ),
+    ErrorCode(
         "too_many",
         "Too many tries for this {what}.",
         "Nothing was changed. Try again in {seconds} s.",
@@ -322,6 +328,9 @@ _ALL = (
         "unknown_receiver",
         "Operation {name} names the receiver {receiver}, which is not declared.",
         "Declare it with app.receiver(...).",
+    ),
+    ErrorCode(
+        "worker_stopped", "The worker {worker_id} has stopped.", "Nothing is left to quiet; look at the list of workers."
     ),
     ErrorCode("setting_missing", "The setting {name} is not in the environment.", "Set it and start again."),
     # storage

@@ -1,0 +1,62 @@
+"""The typed client of the HTTP API."""
+
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from counterfoil.client.calls import Calls
+from counterfoil.client.decisions import ClientOperations, ClientReviews
+from counterfoil.client.installation import ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
+from counterfoil.client.runs import ClientRuns
+from counterfoil.client.shapes.base import Page
+from counterfoil.client.shapes.installation import Hit, Me
+from counterfoil.engine.clock import SystemClock
+
+TIMEOUT_S = 30.0
+
+
+class Client:
+    """The verbs of a console elsewhere, with a personal token. Its nouns hold them: `runs`, `operations`, `reviews`, ...
+
+    Every method is awaited on one event loop; a synchronous program calls `blocking(client.runs.show("run-1"))`. What the
+    console refuses is raised as a `CounterfoilError` with the same code. Where no answer came (`no_answer`) ask again:
+    submissions, signals and answers are stored once.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._calls = calls = Calls(url, token, timeout_s, transport)
+        self.runs = ClientRuns(calls, SystemClock())
+        self.operations = ClientOperations(calls)
+        self.reviews = ClientReviews(calls)
+        self.incidents = ClientIncidents(calls)
+        self.writes = ClientWrites(calls)
+        self.workers = ClientWorkers(calls)
+        self.receivers = ClientReceivers(calls)
+
+    async def me(self) -> Me:
+        """Whose token this is. Raises Refused(token_invalid)."""
+        return await self._calls.read("/me", Me)
+
+    async def find(self, text: str, *, limit: int = 20) -> Page[Hit]:
+        """What a text may mean: an id, its start, a number, a business key, a reference, a request id."""
+        return await self._calls.read("/find", Page[Hit], text=text, limit=limit)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._calls.http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
