@@ -46,6 +46,12 @@ class Evidence:
         items = [entry_line(entry) for entry in found[:limit]]
         return listed(items, found[limit - 1].sequence if len(found) > limit else None)
 
+    def newest(self, run: str) -> dict[str, Any]:
+        """`{sequence, digest}` of a run's newest entry: what a page that follows it compares with."""
+        with self._opened().read() as reader:
+            record = _run(reader, run)
+        return {"sequence": record.sequence, "digest": f"sha256:{record.head.hex()}"}
+
     def entry(self, run: str, sequence: int) -> dict[str, Any]:
         """One entry with what was stored, its digest, and the one before it: see `evidence_view`."""
         with self._opened().read() as reader:

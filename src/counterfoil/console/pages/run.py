@@ -1,5 +1,6 @@
 """The page of one run: where it stands, the four questions, what changed since approval, and its six records, apart."""
 
+import json
 from typing import Any
 
 from fastapi import APIRouter, Form, Request
@@ -23,7 +24,7 @@ def routes() -> APIRouter:
     router = APIRouter()
 
     @router.get("/runs/{run}")
-    def show(  # noqa: PLR0913 - what the address may say
+    def show(
         request: Request, run: str, at: AtDesk, begins: int | None = None, ends: int | None = None, whole: str = ""
     ) -> Response:
         shown = at.runs.show(run)
@@ -50,7 +51,10 @@ def routes() -> APIRouter:
     @router.get("/runs/{run}/entries/{sequence}")
     def entry(request: Request, run: str, sequence: int, at: AtDesk) -> Response:
         shown = at.runs.show(run)
-        return page(request, "run/entry.html", desk=at, run=shown, entry=at.evidence.entry(run, sequence))
+        return page(
+            request, "run/entry.html", desk=at, run=shown, entry=at.evidence.entry(run, sequence), pretty=pretty,
+            newest=at.evidence.newest(run)["sequence"],
+        )  # fmt: skip
 
     @router.post("/runs/{run}/resume")
     async def resume(request: Request, run: str, at: AtDesk, kind: str = Form(""), limit: str = Form("")) -> Response:
@@ -73,6 +77,11 @@ def routes() -> APIRouter:
     return router
 
 
+def pretty(value: Any) -> str:
+    """JSON as people read it."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
 def _moved(request: Request, moved: dict[str, Any], what: str) -> Response:
     name = f"run-{moved['number']}"
     return done(request, address(request, f"/runs/{name}"), f"{name} {what}.")
@@ -88,7 +97,10 @@ def _documents(at: Desk, run: str) -> list[dict[str, Any]]:
 def _established(run: dict[str, Any], whole: str) -> dict[str, Any]:
     """The newest facts; the earlier ones are counted, and stand in the entries."""
     facts = run["established"]
-    return {"items": facts if whole else facts[-ESTABLISHED:], "earlier": 0 if whole else max(0, len(facts) - ESTABLISHED)}
+    return {
+        "items": facts if whole else facts[-ESTABLISHED:],
+        "earlier": 0 if whole else max(0, len(facts) - ESTABLISHED),
+    }
 
 
 def _stretches(request: Request, timeline: dict[str, Any]) -> list[dict[str, Any]]:

@@ -69,7 +69,11 @@ def _placed(bars: Sequence[Mapping[str, Any]], begins: int, span: int, top: int)
 
 def _ticks(span: int) -> list[dict[str, str]]:
     """Four to eight marks at round times after the begin."""
-    steps = [step for step in _STEPS_US if step < 60_000_000] + list(_CLOCK_US) + [n * 604_800_000_000 for n in (2, 4, 8, 26, 52)]
+    steps = (
+        [step for step in _STEPS_US if step < 60_000_000]
+        + list(_CLOCK_US)
+        + [n * 604_800_000_000 for n in (2, 4, 8, 26, 52)]
+    )
     step = next((step for step in steps if span / step <= 6), steps[-1])
     return [
         {"x": f"{at * 100 / span:.5f}", "words": "0" if at == 0 else took(at)}
