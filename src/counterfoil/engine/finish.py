@@ -277,7 +277,7 @@ class Resume(RunVerb):
         retryable = run.state is RunState.FAILED or (
             run.state is RunState.PARKED and run.reason == ParkReason.STEP_FAILED
         )
-        resumable = run.state is RunState.PARKED and run.reason not in _MOVED_OTHERWISE
+        resumable = run.state is RunState.PARKED and run.reason not in MOVED_OTHERWISE
         if not (retryable if self.retry else resumable):
             raise Refused("not_resumable", run_id=self.run_id, state=run.state.value, reason=run.reason)
         kind = {
@@ -290,7 +290,7 @@ class Resume(RunVerb):
             raise Refused("budget_not_raised", kind=needed.partition("_")[0], run_id=self.run_id)
 
 
-_MOVED_OTHERWISE = frozenset(
+MOVED_OTHERWISE = frozenset(
     {
         ParkReason.OUTCOME_UNKNOWN,
         ParkReason.RECEIVER_MISMATCH,

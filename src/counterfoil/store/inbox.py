@@ -32,8 +32,10 @@ class InboxRow:
     run_number: int
     workflow: str
     request_id: str
+    run_state: str
     operation_number: int | None
     operation: str | None
+    operation_status: str | None
     receiver: str | None
     business_key: str | None
     target: str | None
@@ -69,6 +71,10 @@ class InboxReader(Protocol):
         limit: int,
     ) -> list[InboxRow]:
         """The next `limit` things behind `after`, the earliest deadline first."""
+        ...
+
+    def one(self, subject: str, deadline_at: int, now: int) -> InboxRow | None:
+        """One thing, put off or not; None where it needs nobody."""
         ...
 
     def all(self, wanted: InboxFilter, roles: Collection[str] | None, now: int) -> Iterator[InboxRow]:

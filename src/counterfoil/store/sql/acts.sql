@@ -3,25 +3,36 @@
 
 -- name: list_acts
 -- the acts of everybody
-SELECT ordinal, coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')) AS person,
+SELECT ordinal,
+    coalesce(
+        json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
+        CASE WHEN kind IN ('signed_in', 'identity') THEN name END
+    ) AS person,
     run_id, sequence, kind, position, name, body, at, digest
 FROM entries INDEXED BY entries_acts
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL)
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL)
   AND (at, ordinal) < (:before_at, :before) AND at >= :since AND at < :until AND (:kind IS NULL OR kind = :kind)
 ORDER BY at DESC, ordinal DESC LIMIT :limit;
 
 -- name: list_acts_of
 -- the acts of one person
-SELECT ordinal, coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')) AS person,
+SELECT ordinal,
+    coalesce(
+        json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
+        CASE WHEN kind IN ('signed_in', 'identity') THEN name END
+    ) AS person,
     run_id, sequence, kind, position, name, body, at, digest
 FROM entries INDEXED BY entries_by
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL)
-  AND coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')) = :person
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL)
+  AND coalesce(
+    json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
+    CASE WHEN kind IN ('signed_in', 'identity') THEN name END
+  ) = :person
   AND (at, ordinal) < (:before_at, :before) AND at >= :since AND at < :until AND (:kind IS NULL OR kind = :kind)
 ORDER BY at DESC, ordinal DESC LIMIT :limit;

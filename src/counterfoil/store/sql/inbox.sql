@@ -12,8 +12,8 @@ SELECT 'review' AS kind, r.review_id AS subject, r.number AS number, r.run_id AS
     CASE WHEN t.snoozed_at >= r.opened_at AND t.snoozed_until > :now THEN t.snoozed_until END AS snoozed_until,
     t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.review_id) AS comments,
-    runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id,
-    o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
+    runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id, runs.state AS run_state,
+    o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
 FROM reviews AS r INDEXED BY reviews_open
     LEFT JOIN runs ON runs.run_id = r.run_id
@@ -32,8 +32,8 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
         THEN t.snoozed_until END AS snoozed_until,
     t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.run_id) AS comments,
-    r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id,
-    o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
+    r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id, r.state AS run_state,
+    o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
 FROM runs AS r INDEXED BY runs_parked
     LEFT JOIN operations AS o ON o.operation_id = (
@@ -54,8 +54,8 @@ SELECT 'incident' AS kind, i.incident_id AS subject, i.number AS number, i.run_i
     CASE WHEN t.snoozed_at >= i.opened_at AND t.snoozed_until > :now THEN t.snoozed_until END AS snoozed_until,
     t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = i.incident_id) AS comments,
-    runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id,
-    o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
+    runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id, runs.state AS run_state,
+    o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
 FROM incidents AS i INDEXED BY incidents_due
     LEFT JOIN runs ON runs.run_id = i.run_id
@@ -72,8 +72,8 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
     CASE WHEN gone.name IS NULL AND t.taken_at >= r.deadline_at THEN t.taken_by END AS taken_by,
     NULL AS snoozed_until, NULL AS snooze_reason, t.escalated_to AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.run_id) AS comments,
-    r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id,
-    o.number AS operation_number, o.name AS operation, o.receiver AS receiver, o.business_key AS business_key,
+    r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id, r.state AS run_state,
+    o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
     o.target AS target, o.amount_minor AS amount_minor, o.currency AS currency
 FROM runs AS r INDEXED BY runs_unended
     LEFT JOIN operations AS o ON o.operation_id = (

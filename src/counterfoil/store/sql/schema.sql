@@ -399,12 +399,18 @@ CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
 CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL);
-CREATE INDEX entries_by ON entries (coalesce(json_extract(body, '$.data.by'), json_extract(body, '$.data.person')), at)
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL);
+CREATE INDEX entries_by ON entries (
+    coalesce(
+        json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
+        CASE WHEN kind IN ('signed_in', 'identity') THEN name END
+    ),
+    at
+)
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended') OR json_extract(body, '$.data.by') IS NOT NULL);
+) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL);
 
 CREATE TABLE grants (
     grant_id TEXT PRIMARY KEY,
