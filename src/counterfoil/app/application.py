@@ -16,14 +16,17 @@ from counterfoil.app import explain as explaining
 from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
+from counterfoil.app.audit import Audit
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.desk import Desk
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.duties.known import Duties
 from counterfoil.app.evidence import Evidence
+from counterfoil.app.inbox import Inbox
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
+from counterfoil.app.metrics import Metrics
 from counterfoil.app.notices import Notices
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
@@ -88,6 +91,8 @@ class App:
         self.keys = ApprovalKeys(self.open)
         self.signals = Signals(self.open)
         self.incidents = Incidents(self.open)
+        self.inbox = Inbox(self.open)
+        self.audit = Audit(self.open)
         self.writes = Writes(self.open)
         self.restore = Restore(self.open)
         self.workers = Workers(self.open)
@@ -95,7 +100,8 @@ class App:
         self.duties = Duties(self.open)
         self.notices = Notices(self.open)
         self.evidence = Evidence(self.open)
-        self.access = Access(self.open)
+        self.access = Access(self.open, self.roles)
+        self.metrics = Metrics(self.open)
 
     # ------------------------------------------------------------------ registering
 

@@ -12,7 +12,7 @@ from counterfoil.engine.administration import CloseIncident
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord
-from counterfoil.store.port import Reader
+from counterfoil.store.port import Places, Reader
 
 
 class Incidents:
@@ -21,15 +21,17 @@ class Incidents:
     def __init__(self, opened: Callable[[], Opened]) -> None:
         self._opened = opened
 
-    def list(self, *, open_only: bool = False, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
-        """`{items, next_cursor}`, newest first.
+    def list(
+        self, *, open_only: bool = False, places: Places = None, cursor: int | None = None, limit: int = 50
+    ) -> dict[str, Any]:
+        """`{items, next_cursor}`, newest first. `places`: where may be seen.
 
         Each {incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by,
         reason, next_action}.
         """
         opened = self._opened()
         with opened.read() as reader:
-            page = reader.lists.incidents(open_only=open_only, before=cursor, limit=limit)
+            page = reader.lists.incidents(open_only=open_only, places=places, before=cursor, limit=limit)
             shown = Shown.of(opened, reader)
             return listed([incident_view(shown, incident) for incident in page.items], page.next_cursor)
 

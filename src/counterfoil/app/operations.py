@@ -16,7 +16,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.store.port import Reader
+from counterfoil.store.port import Places, Reader
 
 _AS = {"succeeded": "succeeded", "failed": "failed", "send-again": "send_again", "send_again": "send_again"}
 
@@ -28,14 +28,20 @@ class Operations:
         self._opened = opened
 
     def list(
-        self, *, status: str | None = None, receiver: str | None = None, cursor: int | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        receiver: str | None = None,
+        places: Places = None,
+        cursor: int | None = None,
+        limit: int = 50,
     ) -> dict[str, Any]:
-        """`{items: [OPERATION], next_cursor}`, newest first. Raises Refused(usage) for an unknown status."""
+        """`{items: [OPERATION], next_cursor}`, newest first. `places`: where may be seen. Raises Refused(usage) for an unknown status."""
         if status is not None and status not in {member.value for member in OperationStatus}:
             raise Refused("usage", problem=f"there is no status {status!r}; there are {', '.join(OperationStatus)}")
         opened = self._opened()
         with opened.read() as reader:
-            page = reader.lists.operations(status=status, receiver=receiver, before=cursor, limit=limit)
+            page = reader.lists.operations(status=status, receiver=receiver, places=places, before=cursor, limit=limit)
             shown = Shown.of(opened, reader)
             return listed([operation_view(shown, operation) for operation in page.items], page.next_cursor)
 

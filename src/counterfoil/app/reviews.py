@@ -13,7 +13,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.reviews import Answer, Answered, WithdrawApproval
 from counterfoil.model.errors import Refused
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.store.port import Reader
+from counterfoil.store.port import Places, Reader
 
 
 class Reviews:
@@ -22,13 +22,15 @@ class Reviews:
     def __init__(self, opened: Callable[[], Opened]) -> None:
         self._opened = opened
 
-    def list(self, *, state: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
-        """`{items, next_cursor}`, newest first; each as `show`, without payload. Raises Refused(usage)."""
+    def list(
+        self, *, state: str | None = None, places: Places = None, cursor: int | None = None, limit: int = 50
+    ) -> dict[str, Any]:
+        """`{items, next_cursor}`, newest first; each as `show`, without payload. `places`: where may be seen. Raises Refused(usage)."""
         if state is not None and state not in {member.value for member in ReviewState}:
             raise Refused("usage", problem=f"there is no state {state!r}; there are {', '.join(ReviewState)}")
         opened = self._opened()
         with opened.read() as reader:
-            page = reader.lists.reviews(state=state, before=cursor, limit=limit)
+            page = reader.lists.reviews(state=state, places=places, before=cursor, limit=limit)
             shown = Shown.of(opened, reader)
             return listed([review_view(shown, review, whole=False) for review in page.items], page.next_cursor)
 

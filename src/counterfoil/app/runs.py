@@ -16,6 +16,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason, RunRecord, RunState
+from counterfoil.store.port import Workflows
 
 LONGEST_REQUEST_ID = 500
 BUILT_IN = "ledger"  # performs what `app.ledger` is told; nobody submits it by hand
@@ -34,15 +35,21 @@ class Runs:
         state: str | None = None,
         workflow: str | None = None,
         reason: str | None = None,
+        workflows: Workflows = None,
         cursor: int | None = None,
         limit: int = 50,
     ) -> dict[str, Any]:
-        """`{items: [RUN without records], next_cursor}`, newest first. Raises Refused(usage) for an unknown state or reason."""
+        """`{items: [RUN without records], next_cursor}`, newest first. Raises Refused(usage) for an unknown state or reason.
+
+        `workflows`: those that may be seen, None for all.
+        """
         _known(state, RunState, "state")
         _known(reason, ParkReason, "reason")
         opened = self._opened()
         with opened.read() as reader:
-            page = reader.lists.runs(state=state, workflow=workflow, reason=reason, before=cursor, limit=limit)
+            page = reader.lists.runs(
+                state=state, workflow=workflow, reason=reason, workflows=workflows, before=cursor, limit=limit
+            )
             shown = Shown.of(opened, reader)
             return listed([run_summary(shown, run) for run in page.items], page.next_cursor)
 

@@ -12,6 +12,7 @@ from counterfoil.engine.waits import StoreSignal
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.conversation import SignalRecord
 from counterfoil.model.errors import Refused
+from counterfoil.store.port import Workflows
 
 
 class Signals:
@@ -36,11 +37,13 @@ class Signals:
         admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, text, named(by)))
         return {"run_id": run_id, "signal_id": signal_id, "name": name, "admitted": admitted}
 
-    def list(self, *, run: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
+    def list(
+        self, *, run: str | None = None, workflows: Workflows = None, cursor: int | None = None, limit: int = 50
+    ) -> dict[str, Any]:
         """`{items: [{run_id, signal_id, name, payload, payload_digest, at, taken_by}], next_cursor}`, newest first."""
         with self._opened().read() as reader:
             run_id = None if run is None else known_id(reader, "run", run)
-            page = reader.lists.signals(run_id=run_id, before=cursor, limit=limit)
+            page = reader.lists.signals(run_id=run_id, workflows=workflows, before=cursor, limit=limit)
             return listed([_signal(signal) for signal in page.items], page.next_cursor)
 
 

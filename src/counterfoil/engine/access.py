@@ -22,7 +22,10 @@ ADMINISTER = about_installation(Act.ADMINISTER)
 
 @dataclass(frozen=True, slots=True)
 class Grant(RunVerb):
-    """Give a role one right. From the first grant on only its grants count for the role, so this may also narrow it."""
+    """Give a role one right. From the first grant on only its grants count for the role, so this may also narrow it.
+
+    A grant that stands changes nothing.
+    """
 
     grant: GrantRecord  # its `granted_at` is set here
     by: str | None
@@ -35,6 +38,9 @@ class Grant(RunVerb):
     def decide(self, tx: Transaction) -> GrantRecord:
         if self.by is not None:
             permitted(tx, self.by, ADMINISTER)
+        known = tx.get(GrantRecord, self.grant.grant_id)
+        if known is not None and known.withdrawn_at is None:
+            return known
         granted = replace(self.grant, granted_at=tx.now)
         tx.put(granted)
         tx.append(

@@ -1,6 +1,6 @@
 """What a database offers the engine: verbs are applied in batches, one commit each, and read back as records."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -19,6 +19,7 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.permissions import Place
 from counterfoil.store.acts import ActsReader
 from counterfoil.store.figures import Figures
 from counterfoil.store.inbox import InboxReader
@@ -138,6 +139,13 @@ class Page(Generic[T]):
     next_cursor: int | None
 
 
+Workflows = Collection[str] | None
+"""The workflows whose runs may be seen; None: all."""
+
+Places = Collection[Place] | None
+"""Where operations may be seen: (workflow, operation), None in it for any; None: everywhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident, worker or person.
@@ -155,7 +163,10 @@ class Found:
 
 
 class Lists(Protocol):
-    """The lists that the command line and the console show. Newest first, `limit` rows from `before` downwards."""
+    """The lists that the command line and the console show. Newest first, `limit` rows from `before` downwards.
+
+    `workflows` and `places` leave out what may not be seen.
+    """
 
     def runs(
         self,
@@ -163,6 +174,7 @@ class Lists(Protocol):
         state: str | None = None,
         workflow: str | None = None,
         reason: str | None = None,
+        workflows: Workflows = None,
         before: int | None = None,
         limit: int = 50,
     ) -> Page[RunRecord]:
@@ -170,20 +182,32 @@ class Lists(Protocol):
         ...
 
     def operations(
-        self, *, status: str | None = None, receiver: str | None = None, before: int | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        receiver: str | None = None,
+        places: Places = None,
+        before: int | None = None,
+        limit: int = 50,
     ) -> Page[OperationRecord]:
         """Operations by number."""
         ...
 
-    def reviews(self, *, state: str | None = None, before: int | None = None, limit: int = 50) -> Page[ReviewRecord]:
+    def reviews(
+        self, *, state: str | None = None, places: Places = None, before: int | None = None, limit: int = 50
+    ) -> Page[ReviewRecord]:
         """Reviews by number."""
         ...
 
-    def incidents(self, *, open_only: bool = False, before: int | None = None, limit: int = 50) -> Page[IncidentRecord]:
+    def incidents(
+        self, *, open_only: bool = False, places: Places = None, before: int | None = None, limit: int = 50
+    ) -> Page[IncidentRecord]:
         """Incidents by number."""
         ...
 
-    def signals(self, *, run_id: str | None = None, before: int | None = None, limit: int = 50) -> Page[SignalRecord]:
+    def signals(
+        self, *, run_id: str | None = None, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[SignalRecord]:
         """Signals by arrival; the cursor counts arrivals."""
         ...
 

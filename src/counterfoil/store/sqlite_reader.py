@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
+from counterfoil.model.codec import compact
 from counterfoil.model.conversation import SignalRecord
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry, EntryKind
@@ -11,7 +12,7 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.driver import Connection
-from counterfoil.store.port import Found, Page, Part
+from counterfoil.store.port import Found, Page, Part, Places, Workflows
 from counterfoil.store.queries import sql
 from counterfoil.store.sqlite_acts import SqliteActs
 from counterfoil.store.sqlite_figures import SqliteFigures
@@ -38,32 +39,47 @@ class SqliteLists:
         state: str | None = None,
         workflow: str | None = None,
         reason: str | None = None,
+        workflows: Workflows = None,
         before: int | None = None,
         limit: int = 50,
     ) -> Page[RunRecord]:
         """Runs by number, newest first."""
-        wanted = {"state": state, "workflow": workflow, "reason": reason}
+        wanted = {"state": state, "workflow": workflow, "reason": reason, "workflows": _listed(workflows)}
         return self._page(RunRecord, "list_runs_in_state" if state else "list_runs", wanted, before, limit)
 
     def operations(
-        self, *, status: str | None = None, receiver: str | None = None, before: int | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        receiver: str | None = None,
+        places: Places = None,
+        before: int | None = None,
+        limit: int = 50,
     ) -> Page[OperationRecord]:
         """Operations by number, newest first."""
         name = "list_operations_with_status" if status else "list_operations"
-        return self._page(OperationRecord, name, {"status": status, "receiver": receiver}, before, limit)
+        wanted = {"status": status, "receiver": receiver, "places": _listed(places)}
+        return self._page(OperationRecord, name, wanted, before, limit)
 
-    def reviews(self, *, state: str | None = None, before: int | None = None, limit: int = 50) -> Page[ReviewRecord]:
+    def reviews(
+        self, *, state: str | None = None, places: Places = None, before: int | None = None, limit: int = 50
+    ) -> Page[ReviewRecord]:
         """Reviews by number, newest first."""
         name = "list_reviews_in_state" if state else "list_reviews"
-        return self._page(ReviewRecord, name, {"state": state}, before, limit)
+        return self._page(ReviewRecord, name, {"state": state, "places": _listed(places)}, before, limit)
 
-    def incidents(self, *, open_only: bool = False, before: int | None = None, limit: int = 50) -> Page[IncidentRecord]:
+    def incidents(
+        self, *, open_only: bool = False, places: Places = None, before: int | None = None, limit: int = 50
+    ) -> Page[IncidentRecord]:
         """Incidents by number, newest first."""
-        return self._page(IncidentRecord, "list_open_incidents" if open_only else "list_incidents", {}, before, limit)
+        name = "list_open_incidents" if open_only else "list_incidents"
+        return self._page(IncidentRecord, name, {"places": _listed(places)}, before, limit)
 
-    def signals(self, *, run_id: str | None = None, before: int | None = None, limit: int = 50) -> Page[SignalRecord]:
+    def signals(
+        self, *, run_id: str | None = None, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[SignalRecord]:
         """Signals by arrival, newest first."""
-        asked = {"run_id": run_id, "before": before, "limit": limit + 1}
+        asked = {"run_id": run_id, "workflows": _listed(workflows), "before": before, "limit": limit + 1}
         found = list(self._connection.execute(sql("list_signals"), asked))
         items = [SignalRecord(*values[1:]) for values in found[:limit]]
         return Page(items, found[limit - 1][0] if len(found) > limit else None)
@@ -101,6 +117,10 @@ class SqliteLists:
         rows = list(map(BY_RECORD[record].row, self._connection.execute(sql(name), asked)))
         items = cast("list[T]", rows[:limit])
         return Page(items, rows[limit - 1].number if len(rows) > limit else None)
+
+
+def _listed(seen: Workflows | Places) -> str | None:
+    return None if seen is None else compact(list(seen))
 
 
 class SqliteReader:

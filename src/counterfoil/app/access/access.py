@@ -1,11 +1,13 @@
 """The noun `access`: who it is that asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from counterfoil.app.access.actor import Actor
+from counterfoil.app.access.grants import Grants
+from counterfoil.app.access.proof import token_over
 from counterfoil.app.access.sessions import LIFETIME, TOUCH_US, session_ended, session_id
-from counterfoil.app.access.tokens import digest_of_token, scope_of
+from counterfoil.app.access.tokens import Tokens, digest_of_token, scope_of
 from counterfoil.app.secrets import fits
 from counterfoil.engine.access import BeginSession, TouchSession
 from counterfoil.engine.opened import Opened
@@ -20,8 +22,10 @@ _NOBODY = "scrypt$00000000000000000000000000000000$"  # compared with for an unk
 class Access:
     """`app.access`. Nothing else makes an Actor."""
 
-    def __init__(self, opened: Callable[[], Opened]) -> None:
+    def __init__(self, opened: Callable[[], Opened], roles: Callable[[], Sequence[str]]) -> None:
         self._opened = opened
+        self.grants = Grants(opened, roles)
+        self.tokens = Tokens(opened)
 
     def by_secret(self, name: str, secret: str) -> Actor:
         """Blocks for the time of one scrypt. Raises Refused(sign_in_refused): which of the two was wrong is not told."""
@@ -41,7 +45,7 @@ class Access:
         if person is None or person.revoked_at is not None:
             raise Refused("token_invalid")
         record = found[0]
-        if record.revoked_at is not None or record.expires_at <= opened.clock.now_us():
+        if token_over(record, opened.clock.now_us()):
             raise Refused("token_invalid")
         return Actor(person.name, "token", scope_of(record.scope), record.token_id)
 
@@ -53,14 +57,6 @@ class Access:
             raise Refused("unknown_person", name=name)
         if person.revoked_at is not None:
             raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
-        return Actor(person.name, "development")
-
-    def in_development(self, name: str) -> Actor:
-        """Whoever was chosen at start, for a console on loopback that says so on every page. Raises Refused(sign_in_refused)."""
-        with self._opened().read() as reader:
-            person = reader.get(PersonRecord, name)
-        if person is None or person.revoked_at is not None:
-            raise Refused("sign_in_refused")
         return Actor(person.name, "development")
 
     async def begin(self, actor: Actor, lifetime: timedelta = LIFETIME) -> str:

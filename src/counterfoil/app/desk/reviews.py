@@ -3,34 +3,54 @@
 from typing import Any
 
 from counterfoil.app.desk.sight import Sight
+from counterfoil.app.desk.withheld import review_withheld
+from counterfoil.model.access import Act
+from counterfoil.rules.wishes import about_review
 
 
 class DeskReviews:
-    """As `app.reviews`; what is not readable is not_found."""
+    """As `app.reviews`. What the person may not see is not_found; records of a kind that is not read are withheld."""
 
     def __init__(self, sight: Sight) -> None:
         self._sight = sight
         self._noun = sight.app.reviews
 
     def list(self, *, state: str | None = None, cursor: int | None = None, limit: int = 50) -> dict[str, Any]:
-        """`{items, next_cursor}`, newest first."""
-        return self._noun.list(state=state, cursor=cursor, limit=limit)
+        """`{items, next_cursor}`, newest first, where the person sees."""
+        with self._sight.look() as look:
+            places = look.filter_places
+        page = self._noun.list(state=state, places=places, cursor=cursor, limit=limit)
+        with self._sight.look() as look:  # a later snapshot than the list's: it holds whatever the list holds
+            items = [review_withheld(look, *look.operation_of(each["operation_id"]), each) for each in page["items"]]
+            return page | {"items": items}
 
     def show(self, review: str) -> dict[str, Any]:
-        """REVIEW."""
-        return self._noun.show(review)
+        """REVIEW. Raises Refused(not_found, ambiguous_id)."""
+        with self._sight.look() as look:
+            record, operation, run = look.review(review)
+        view = self._noun.show(record.review_id)
+        with self._sight.look() as look:
+            return review_withheld(look, operation, run, view)
 
     async def approve(self, review: str, *, digest: str, comment: str = "") -> dict[str, Any]:
         """Approve exactly this digest, in the person's name."""
-        return await self._noun.approve(review, digest=digest, by=self._sight.actor, comment=comment)
+        review_id = self._may(review, Act.ANSWER)
+        return await self._noun.approve(review_id, digest=digest, by=self._sight.actor, comment=comment)
 
     async def reject(
         self, review: str, *, digest: str, comment: str = "", ask_revision: bool = False
     ) -> dict[str, Any]:
         """Reject this digest, in the person's name."""
-        actor = self._sight.actor
-        return await self._noun.reject(review, digest=digest, by=actor, comment=comment, ask_revision=ask_revision)
+        review_id, actor = self._may(review, Act.ANSWER), self._sight.actor
+        return await self._noun.reject(review_id, digest=digest, by=actor, comment=comment, ask_revision=ask_revision)
 
     async def withdraw(self, review: str, *, comment: str = "", ask_revision: bool = False) -> dict[str, Any]:
         """Take an approval back, until the first attempt."""
-        return await self._noun.withdraw(review, by=self._sight.actor, comment=comment, ask_revision=ask_revision)
+        review_id, actor = self._may(review, Act.WITHDRAW), self._sight.actor
+        return await self._noun.withdraw(review_id, by=actor, comment=comment, ask_revision=ask_revision)
+
+    def _may(self, review: str, act: Act) -> str:
+        with self._sight.look() as look:
+            record, operation, run = look.review(review)
+            look.must(about_review(act, record, operation, run))
+        return record.review_id

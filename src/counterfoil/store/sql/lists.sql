@@ -1,4 +1,6 @@
 -- Lists for people: newest first, from the number :before downwards (NULL: from the top).
+-- :workflows is a JSON list of the workflows that may be seen, :places one of [workflow, operation], null in it for any.
+-- NULL for either: everything may be seen.
 
 -- name: list_runs
 -- runs of every state, optionally of one workflow or one park reason
@@ -6,6 +8,7 @@ SELECT * FROM runs
 WHERE (:before IS NULL OR number < :before)
   AND (:workflow IS NULL OR workflow = :workflow)
   AND (:reason IS NULL OR reason = :reason)
+  AND (:workflows IS NULL OR workflow IN (SELECT value FROM json_each(:workflows)))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_runs_in_state
@@ -14,6 +17,7 @@ SELECT * FROM runs
 WHERE state = :state AND number < coalesce(:before, 9223372036854775807)
   AND (:workflow IS NULL OR workflow = :workflow)
   AND (:reason IS NULL OR reason = :reason)
+  AND (:workflows IS NULL OR workflow IN (SELECT value FROM json_each(:workflows)))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_operations
@@ -21,6 +25,10 @@ ORDER BY number DESC LIMIT :limit;
 SELECT * FROM operations
 WHERE (:before IS NULL OR number < :before)
   AND (:receiver IS NULL OR receiver = :receiver)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = operations.run_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_operations_with_status
@@ -28,36 +36,58 @@ ORDER BY number DESC LIMIT :limit;
 SELECT * FROM operations
 WHERE status = :status AND number < coalesce(:before, 9223372036854775807)
   AND (:receiver IS NULL OR receiver = :receiver)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = operations.run_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_reviews
 -- reviews of every state
 SELECT * FROM reviews
 WHERE (:before IS NULL OR number < :before)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = reviews.run_id JOIN operations ON operations.operation_id = reviews.operation_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_reviews_in_state
 -- reviews of one state, found by the index on it
 SELECT * FROM reviews
 WHERE state = :state AND number < coalesce(:before, 9223372036854775807)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = reviews.run_id JOIN operations ON operations.operation_id = reviews.operation_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_incidents
 -- incidents, open and closed
 SELECT * FROM incidents
 WHERE (:before IS NULL OR number < :before)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = incidents.run_id JOIN operations ON operations.operation_id = incidents.operation_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_open_incidents
 -- incidents that freeze a business key now
 SELECT * FROM incidents
 WHERE closed_at IS NULL AND (:before IS NULL OR number < :before)
+  AND (:places IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:places) AS place JOIN runs ON runs.run_id = incidents.run_id JOIN operations ON operations.operation_id = incidents.operation_id
+    WHERE coalesce(place.value ->> 0, runs.workflow) = runs.workflow
+      AND coalesce(place.value ->> 1, operations.name) = operations.name))
 ORDER BY number DESC LIMIT :limit;
 
 -- name: list_signals
 -- signals in the order in which they came; the first column is the cursor
 SELECT rowid, signals.* FROM signals
 WHERE (:before IS NULL OR rowid < :before) AND (:run_id IS NULL OR run_id = :run_id)
+  AND (:workflows IS NULL OR (SELECT workflow FROM runs WHERE runs.run_id = signals.run_id) IN (
+    SELECT value FROM json_each(:workflows)))
 ORDER BY rowid DESC LIMIT :limit;
 
 -- name: list_people
