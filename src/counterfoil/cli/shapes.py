@@ -45,8 +45,17 @@ SHAPES: dict[str, str] = {
         "{incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by, reason, "
         "next_action:NEXT}"
     ),
+    "METRIC": (
+        "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
+        "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"
+    ),
     "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
     "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
+    "ROLE": "{role, built_in, named, people:[name], grants:[GRANT], narrowed}",
+    "GRANT": (
+        "{grant_id, role, verb, workflow, operation, kind, up_to:{minor, currency}, granted_by, granted_at, withdrawn_at}"
+    ),
+    "TOKEN": "{token_id, person, name, scope:{verbs, workflows, operations}, created_at, expires_at, revoked_at}",
     "STORY": (
         "{name, engine, receiver_kind, crash:{boundary, pid, exit_signal}, recovery:{pid, case, how: repeat|lookup|none}, run:RUN, "
         "operation:OPERATION, resubmitted:{run_id, admitted}, receiver:{records, record_ids, requests, records_file}, "

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from counterfoil.cli import checks, demo, explain, init, looking, sandbox, schema, serve, submit, worker
+from counterfoil.cli import checks, demo, explain, init, looking, metrics, sandbox, schema, serve, submit, worker
 from counterfoil.cli.command import Group
 from counterfoil.cli.incidents import incidents
 from counterfoil.cli.keys import keys
@@ -13,9 +13,11 @@ from counterfoil.cli.operations import operations
 from counterfoil.cli.people import people
 from counterfoil.cli.restore import restore
 from counterfoil.cli.reviews import reviews
+from counterfoil.cli.roles import roles
 from counterfoil.cli.rules import rules
 from counterfoil.cli.runs import runs
 from counterfoil.cli.signals import signals
+from counterfoil.cli.tokens import tokens
 from counterfoil.cli.writes import writes
 
 ABOUT = (
@@ -49,11 +51,11 @@ def root() -> typer.Typer:
 
     for each in (init, submit, worker, serve):
         each.add_to(top)
-    for noun in (runs, operations, reviews, people, keys, signals, incidents, writes, restore):
+    for noun in (runs, operations, reviews, people, roles, tokens, keys, signals, incidents, writes, restore):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (looking, explain):
+    for each in (looking, metrics, explain):
         each.add_to(top)
-    for noun in (looking.workers, rules):
+    for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (checks, sandbox, demo, schema):
         each.add_to(top)
