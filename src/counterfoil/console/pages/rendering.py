@@ -116,7 +116,7 @@ def _chrome(request: Request, desk: Any) -> Chrome:
         development=console.development,
         stops=() if stopped is None else tuple(s for s in stopped["items"] if s["lifted_at"] is None),
         restore_open=stopped is not None and stopped["restore"] == "open",
-        inbox_count=None if desk is None or not hasattr(desk, "inbox") else desk.inbox.count()["count"],
+        inbox_count=None if desk is None or not hasattr(desk, "inbox") else desk.inbox.counts()["total"],
         theme=theme if theme in THEMES else "auto",
         said=_said(request),
         here=here(request),
@@ -143,7 +143,7 @@ def _templates() -> Environment:
     found.filters.update(
         words=words.words, utc=words.utc, short=words.short, money=words.money, lasting=words.lasting,
         percent=words.percent, scope=words.scope, ago=_at_now(words.ago), until=_at_now(words.until),
-        past=_at_now(words.past),
+        past=_at_now(words.past), reason=words.reason, park_sentence=words.park_sentence, option=words.option,
     )  # fmt: skip
     found.globals.update(to=_to, static=_static)
     return found

@@ -4,17 +4,41 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from counterfoil.model.run import PARK_SENTENCES
+
 # Currencies whose minor unit is not a hundredth.
 MINOR_DIGITS = {
     "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
     "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 }  # fmt: skip
+HEADINGS = {"review": "to approve", "renewal": "to approve again", "incident": "incidents"}
+SENTENCES = {reason.value: sentence for reason, sentence in PARK_SENTENCES.items()} | {
+    "review": "A proposal waits for somebody's answer. Nothing of it was sent.",
+    "renewal": "This may already have happened; only another send could tell, and its approval no longer covers it.",
+    "incident": "A receiver contradicts the record. Its business key is frozen until somebody has weighed the evidence.",
+}
 PLAIN = {"crm": "CRM", "api": "API", "http": "HTTP", "url": "URL"}
 
 
 def words(code: str) -> str:
     """`outcome_unknown` is outcome unknown."""
     return " ".join(PLAIN.get(part, part) for part in str(code).replace("-", "_").split("_"))
+
+
+def reason(code: str) -> str:
+    """Why something needs a person, as a heading."""
+    said = HEADINGS.get(code, words(code))
+    return said[:1].upper() + said[1:]
+
+
+def park_sentence(code: str) -> str:
+    """The one sentence that explains a reason of the inbox."""
+    return SENTENCES.get(code, "")
+
+
+def option(code: str) -> tuple[str, str]:
+    """A choice of a filter."""
+    return code, words(code)
 
 
 def utc(when: str) -> str:
