@@ -9,6 +9,7 @@ from tests.architecture.source import Source, imports, report, shipped
 CORE = {"apsw", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
 EXTRAS = {
     "agents": {"pydantic_ai", "genai_prices"},
+    "app": {"prometheus_client", "opentelemetry"},
     "console": {"fastapi", "starlette", "uvicorn", "jinja2", "markupsafe", "authlib", "python_multipart", "sse_starlette"},
     "examples": {"pydantic_ai", "pypdf"},
 }

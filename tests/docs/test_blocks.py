@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from counterfoil.model.metrics import METRICS, MetricKind
 from tests.docs.pages import ROOT, Block, blocks, pages
 from tests.docs.test_tours import IN_THE_REPOSITORY, TOURS, walked
 
@@ -18,6 +19,7 @@ AT_MOST = 2
 
 # Languages of blocks that are pictures.
 PICTURES = {"", "mermaid"}
+PARTS_OF = {MetricKind.GAUGE: (), MetricKind.COUNTER: (), MetricKind.HISTOGRAM: ("_bucket", "_sum", "_count")}
 # The pages that `counterfoil.cli.reference` writes, and that its own tests hold against the code.
 ELSEWHERE = {"docs/reference/cli.md", "docs/reference/errors.md"}
 
@@ -35,6 +37,8 @@ def kind(block: Block) -> str:
         return "tour"
     if block.language == "sh" and all(line.startswith(IN_THE_REPOSITORY) for line in block.text.strip().splitlines()):
         return "make"
+    if block.language == "promql":
+        return "query"
     return "python" if block.language == "python" else "unknown"
 
 
@@ -53,6 +57,16 @@ def test_the_list_of_what_is_not_run_only_shrinks() -> None:
     assert len(NOT_RUN) <= AT_MOST
     assert set(NOT_RUN) == {block.name for block in of_kind("not run")}, "remove what is gone"
     assert all(NOT_RUN.values())
+
+
+@pytest.mark.parametrize("block", of_kind("query"), ids=lambda block: block.place)
+def test_a_query_names_series_and_labels_that_exist(block: Block) -> None:
+    series = {f"{metric.full_name}{part}" for metric in METRICS for part in ("", *PARTS_OF[metric.kind])}
+    labels = {label for metric in METRICS for label in metric.labels} | {"le"}
+    text = re.sub(r"^#.*", "", block.text, flags=re.MULTILINE)
+    assert (named := set(re.findall(r"counterfoil_\w+", text))) and named <= series
+    grouped = {label.strip() for by in re.findall(r"\bby \(([^)]*)\)", text) for label in by.split(",")}
+    assert grouped | set(re.findall(r"\{(\w+)=", text)) <= labels
 
 
 @pytest.mark.parametrize("block", of_kind("python"), ids=lambda block: block.place)

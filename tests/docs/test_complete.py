@@ -13,6 +13,7 @@ from counterfoil.cli.tree import command
 from counterfoil.engine.boundaries import BOUNDARIES
 from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Meaning, Provenance, Reference, Webhook, When
 from counterfoil.model.error_codes import CODES
+from counterfoil.model.metrics import METRICS
 from counterfoil.model.operation import OperationStatus
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import ParkReason, RunState
@@ -56,6 +57,14 @@ def test_states_reasons_settings_boundaries_and_codes_are_described() -> None:
     assert first_cells(pages()["docs/settings.md"]) == known
     assert first_cells(pages()["docs/boundaries.md"]) == [each.name for each in BOUNDARIES]
     assert first_cells(pages()["docs/reference/errors.md"]) == list(CODES)
+
+
+def test_every_metric_is_defined_and_says_what_it_does_not_count() -> None:
+    """The page, the help texts and `metrics --json` say the same: the two others come from this very list."""
+    told = tables(section("docs/metrics.md", "Every metric"))[0][1:]
+    assert [code_in(row[0])[0] for row in told] == [each.full_name for each in METRICS]
+    assert [tuple(row[4:]) for row in told] == [(each.definition, each.does_not_count) for each in METRICS]
+    assert all(each.definition.endswith(".") and each.does_not_count.endswith(".") for each in METRICS)
 
 
 def test_settings_that_are_named_are_known() -> None:

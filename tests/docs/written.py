@@ -11,6 +11,7 @@ from pathlib import Path
 from counterfoil import settings
 from counterfoil.cli.shapes import PARKED
 from counterfoil.engine.boundaries import BOUNDARIES
+from counterfoil.model.metrics import METRICS
 from counterfoil.model.operation import OPERATION_SENTENCES
 from counterfoil.model.review import REVIEW_SENTENCES
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES
@@ -64,6 +65,14 @@ def park_reasons() -> str:
     return table(("reason", "means", "command"), rows)
 
 
+def metrics() -> str:
+    rows = [
+        [f"`{m.full_name}`", f"{m.kind}, {m.unit}", ", ".join(m.labels) or "-", m.of, m.definition, m.does_not_count]
+        for m in METRICS
+    ]
+    return table(("metric", "kind, unit", "labels", "of the", "what it is", "what it does not count"), rows)
+
+
 def known_settings() -> str:
     return table(
         ("name", "default", "what it is"), [[f"`{s.name}`", default_of(s), s.about] for s in settings.in_force()]
@@ -90,6 +99,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
         "review": review_states,
         "park reasons": park_reasons,
     },
+    "metrics.md": {"metrics": metrics},
     "settings.md": {"settings": known_settings},
 }
 

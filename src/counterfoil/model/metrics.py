@@ -46,7 +46,8 @@ _OPERATION = ("receiver", "operation")
 UNRESOLVED = Metric(
     "operations_unresolved", MetricKind.GAUGE, "operations", _OPERATION,
     "Operations that are unknown, or in flight past the deadline of their newest attempt.",
-    "operations in flight within their deadline, and prepared ones, also those that a restore made maybe sent: they become unknown once they are ruled on.",
+    "operations in flight within their deadline, and prepared ones, also those that a restore made maybe sent: they become "
+    "unknown once they are ruled on.",
 )  # fmt: skip
 UNRESOLVED_OLDEST = Metric(
     "operations_unresolved_oldest_seconds", MetricKind.GAUGE, "seconds", _OPERATION,
@@ -122,7 +123,8 @@ COMMITS = Metric(
 COMMIT_DURATION = Metric(
     "commit_duration_seconds", MetricKind.HISTOGRAM, "seconds", (),
     "How long the COMMIT of a batch took, with its flush to the disk.",
-    "commits of other processes, the work of the batch before its COMMIT, the wait for the writer, and the flush of the outside marker.",
+    "commits of other processes, the work of the batch before its COMMIT, the wait for the writer, and the flush of the "
+    "outside marker.",
     of="process",
     bounds=tuple(bound / 1_000_000 for bound in COMMIT_BOUNDS_US),
 )  # fmt: skip

@@ -57,6 +57,4 @@ class SqliteFigures:
 
     def to_forget(self, before: int, limit: int) -> list[str]:
         """Spans that ended before."""
-        return [
-            row[0] for row in self._connection.execute(sql("spans_to_forget"), {"before": before, "limit": limit})
-        ]
+        return [row[0] for row in self._connection.execute(sql("spans_to_forget"), {"before": before, "limit": limit})]

@@ -46,6 +46,7 @@ class Desk:
         self.workers = DeskWorkers(sight)
         self.receivers = DeskReceivers(sight)
         self.people = DeskPeople(sight)
+        self.metrics = DeskMetrics(sight)
         self.access = DeskAccess(sight)
         self.metrics = DeskMetrics(sight)
         self.evidence = DeskEvidence(sight)
