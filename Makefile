@@ -5,13 +5,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYRIGHT := tests/servers/npm/node_modules/.bin/pyright
 
-.PHONY: help demo test check check-fast fix bench lock set-up-demo set-up-dev lint types layers architecture clean
+.PHONY: help demo demo-console test check check-fast fix bench lock set-up-demo set-up-dev lint types layers architecture clean
 
 help: ## what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: set-up-demo ## the main job, killed and recovered, on SQLite: no keys, no network
 	@$(BIN)/counterfoil demo
+
+demo-console: set-up-demo ## the same, and then the console, open at the run that waits for a person
+	@$(BIN)/counterfoil demo --console
 
 test: set-up-dev ## everything: checks, then every suite, with seconds for each
 	@$(MAKE) --no-print-directory --keep-going lint layers types

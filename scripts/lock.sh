@@ -9,5 +9,5 @@ compile() {
 }
 compile "$@" pyproject.toml requirements-dev.in --extra demo --extra console --extra notify --extra otel --output-file requirements-dev.txt
 # hatchling, because the project itself is installed without build isolation. Versions follow the larger file.
-echo hatchling | compile pyproject.toml - --extra demo --constraint requirements-dev.txt --output-file requirements-demo.txt
+echo hatchling | compile pyproject.toml - --extra demo --extra console --constraint requirements-dev.txt --output-file requirements-demo.txt
 (cd tests/servers/npm && npm install --package-lock-only --silent)

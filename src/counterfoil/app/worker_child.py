@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from counterfoil.app.application import App, load_app
-from counterfoil.app.driving import drive_for_parent, log_of, problems_of, freeze_memory
+from counterfoil.app.driving import drive_for_parent, freeze_memory, log_of, problems_of
+from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.worker_process import WorkerProcesses
 from counterfoil.model.errors import CounterfoilError
 
@@ -51,7 +52,9 @@ async def _work(app: App, orders: dict[str, Any], parent: int) -> dict[str, Any]
         sys.stderr.write(f"worker {worker.worker_id} drives {drives}\n")
 
     freeze_memory()
-    ended_by = await drive_for_parent(worker, listening, parent, until_idle=orders["until_idle"] or only is not None)
+    until_idle = orders["until_idle"] or only is not None
+    async with duties_beside(app, wanted=not until_idle):
+        ended_by = await drive_for_parent(worker, listening, parent, until_idle=until_idle)
     problems = problems_of(worker, log_of(app.open().location))
     return {"worker_id": worker.worker_id, "ended_by": ended_by, "problems": problems}
 

@@ -33,6 +33,7 @@ class DemoOptions:
     engine: str
     keep: str | None
     console: "Console"
+    serve: int | None
 
 
 def add_to(root: Group) -> None:
@@ -62,10 +63,18 @@ def add_to(root: Group) -> None:
         keep: Annotated[
             str | None, typer.Option(metavar="DIR", help="Where its files are kept; else a temporary folder.")
         ] = None,
+        show: Annotated[
+            bool, typer.Option("--console", help="Then serve the console, open at the run that waits for a person.")
+        ] = False,
+        port: Annotated[
+            int, typer.Option(min=0, max=65535, help="With --console: the port; a free one where it is taken.")
+        ] = 8765,
     ) -> Any:
         """Run the main example, kill it, recover it, and show what the receiver holds. No keys, no network."""
         console = invocation.streams.progress()
-        options = DemoOptions(name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console)
+        options = DemoOptions(
+            name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console, port if show else None
+        )
         data: dict[str, Any] = _stories()(options)
         return Answer(data, 0 if data.pop("as_expected", True) else FOUND)
 

@@ -1,46 +1,67 @@
-"""Commands that only look: `find`, `workers list`, `settings`, `errors`."""
+"""Commands that only look: `find`, `workers`, `duties`, `settings`, `errors`."""
 
 from typing import Annotated, Any
 
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Group, group
 from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.operations import Person, SecretFile
+from counterfoil.cli.prompts import asked, secret_of
+from counterfoil.cli.writes import Reason
 
 workers = group("workers", "Who drives runs.")
-WORKERS = "{items:[{worker_id, host, pid, versions, started_at, seen_at, draining, stopped_at, gone}], next_cursor}"
+WORKER = "{worker_id, host, pid, versions, started_at, seen_at, draining, quiet, stopped_at, gone, alive, holds}"
+Which = Annotated[str, typer.Argument(metavar="WORKER", help="An id, or a unique start of it.")]
 
 
-@workers.command("list", data=WORKERS, shows=pages.workers)
+@workers.command("list", data=f"{{items:[{WORKER}], next_cursor}}", shows=pages.workers)
 def list_workers(invocation: Invocation) -> Any:
     """List worker processes, the newest first. `gone`: its lock is free, so it is dead for certain."""
-    from counterfoil.app.views.moments import rfc3339
-    from counterfoil.engine.locks import holder_is_gone
-    from counterfoil.model.codec import parsed
+    return invocation.app().workers.list()
 
-    opened = invocation.app().open()
-    with opened.read() as reader:
-        found = reader.lists.workers()
-    items = [
-        {
-            "worker_id": w.worker_id, "host": w.host, "pid": w.pid, "versions": parsed(w.versions),
-            "started_at": rfc3339(w.started_at), "seen_at": rfc3339(w.seen_at), "draining": bool(w.draining),
-            "stopped_at": rfc3339(w.stopped_at), "gone": w.stopped_at is not None or holder_is_gone(opened.locks, w),
-        }
-        for w in found
-    ]  # fmt: skip
-    return {"items": items, "next_cursor": None}
+
+@workers.command("quiet", data=WORKER, shows=pages.record)
+def quiet(invocation: Invocation, worker: Which, by: Person = None, reason: Reason = None) -> Any:
+    """It takes up nothing more and hands over what it drives; its process stays. Stopping takes a name and no secret."""
+    app = invocation.app()
+    app.open()
+    why = asked(invocation, reason, "--reason", "Why")
+    return awaited(app.workers.quiet(worker, by=asked(invocation, by, "--by", "Who are you"), reason=why))
+
+
+@workers.command("wake", data=WORKER, shows=pages.record)
+def wake(
+    invocation: Invocation, worker: Which, by: Person = None, secret_file: SecretFile = None, reason: str = ""
+) -> Any:
+    """It takes up runs again."""
+    app = invocation.app()
+    app.open()
+    person = asked(invocation, by, "--by", "Who are you")
+    secret = secret_of(invocation, person, secret_file)
+    return awaited(app.workers.wake(worker, by=person, secret=secret, reason=reason))
+
+
+duties = group("duties", "What the installation does by itself.")
+DUTY = "{name, about, every_seconds, holder, lease_until, started_at, succeeded_at, next_at, problem, late}"
+
+
+@duties.command("list", data=f"{{items:[{DUTY}], next_cursor}}", shows=pages.items)
+def list_duties(invocation: Invocation) -> Any:
+    """List the duties with their last success. `late`: nobody has carried it out for three of its intervals."""
+    return invocation.app().duties.list()
 
 
 def add_to(root: Group) -> None:
     """Register the commands that have no noun."""
 
-    @root.command("find", data="{items:[{kind, id, number, run_id, matched}], next_cursor}", shows=pages.items)
+    @root.command("find", data="{items:[{kind, id, number, title, run_id, matched}], next_cursor}", shows=pages.items)
     def find(
         invocation: Invocation,
         text: Annotated[
-            str, typer.Argument(metavar="TEXT", help="An id, its start, a number, a key, a reference, a request id.")
+            str, typer.Argument(metavar="TEXT", help="An id, its start, a number, a key, a reference, a request id, a target, a person.")
         ],
     ) -> Any:
         """Find whatever a text may mean."""

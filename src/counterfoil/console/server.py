@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from counterfoil.app import App
+from counterfoil.app.duties.beside import duties_beside
 from counterfoil.console.addresses import is_loopback
 from counterfoil.console.asgi import asgi
 from counterfoil.engine.worker import Worker
@@ -52,8 +53,9 @@ async def serve(app: App, serving: Serving, worker: Worker | None, ready: Callab
     parts = [asyncio.create_task(server.serve(sockets=[listening]))]
     if worker is not None:
         parts.append(asyncio.create_task(worker.run()))
-    await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
-    stop()  # one of the two without the other would look well from outside
+    async with duties_beside(app):
+        await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+        stop()  # one of the two without the other would look well from outside
     await asyncio.gather(*parts)
 
 

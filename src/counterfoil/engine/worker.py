@@ -19,7 +19,7 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import WorkerRecord
 from counterfoil.model.run import ParkReason, RunRecord, RunState
-from counterfoil.store.port import StorageError
+from counterfoil.store.port import Reader, StorageError
 
 POLL_US = 50_000  # how often another process's commits are looked for
 SUSPECT = 2  # after so many crashes a run is driven alone
@@ -51,6 +51,7 @@ class Worker:
         self._parts: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = False
+        self._quiet = False
         self._loop = asyncio.get_running_loop()
         self._seen_at = 0
         self._version = -1
@@ -138,11 +139,23 @@ class Worker:
     async def _beat(self, now: int) -> None:
         self._seen_at = now
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
+        self._hear_quiet()
         self._left.clear()
         await self._move_the_hung()
         if not self.opened.clock_jumped():
             await self._take_up_parked(ParkReason.CLOCK_JUMP)
         await self._notice_the_dead()
+
+    def _hear_quiet(self) -> None:
+        """A person may have asked this worker to take up nothing more, and to hand over what it drives."""
+        with self.opened.read() as reader:
+            own = reader.get(WorkerRecord, self.worker_id)
+        self._quiet = own is not None and bool(own.quiet)
+        if self._quiet:
+            if self._isolation is not None:
+                self._isolation.hand_over()
+            for runner in list(self._runners.values()):
+                runner.drain()
 
     async def _notice_the_dead(self) -> None:
         with self.opened.read() as reader:
@@ -188,12 +201,16 @@ class Worker:
         version = self.opened.database.data_version()
         if version != self._version:
             self._version = version
-            for runner in list(self._runners.values()):
+            self._hear_quiet()
+            # Beside another busy process this happens all the time: one snapshot for all, and mostly nobody has to look.
+            with self.opened.read() as reader:
+                moved = [runner for runner in self._runners.values() if _has_news(runner, reader)]
+            for runner in moved:
                 runner.foreign_entries()
 
     async def _claim(self, now: int) -> int:
         free = self._concurrency - len(self._runners)
-        if free <= 0 or self._alone():
+        if free <= 0 or self._quiet or self._alone():
             return 0
         with self.opened.read() as reader:
             # The database's time never goes back: after a wall clock that did, it is ahead of this host's.
@@ -318,6 +335,12 @@ class Worker:
             part.cancel()
         if self._isolation is not None:
             await self._isolation.left()
+
+
+def _has_news(runner: Runner, reader: Reader) -> bool:
+    """Whether the run has entries that its execution does not know yet."""
+    run = reader.get(RunRecord, runner.run.run_id)
+    return run is None or run.sequence != runner.seen
 
 
 def _suspect(run: RunRecord) -> bool:

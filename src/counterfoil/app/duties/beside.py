@@ -15,8 +15,11 @@ END_S = 5.0  # how long a duty that is under way may take at the end; its lease 
 
 
 @asynccontextmanager
-async def duties_beside(app: "App") -> AsyncGenerator[None]:
-    """This process's share in the duties while the block is open."""
+async def duties_beside(app: "App", *, wanted: bool = True) -> AsyncGenerator[None]:
+    """This process's share in the duties while the block is open; none where it is not `wanted`."""
+    if not wanted:
+        yield
+        return
     stop = asyncio.Event()
     part = asyncio.create_task(Rounds(app, DUTIES).run(stop))
     try:

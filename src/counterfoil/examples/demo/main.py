@@ -13,7 +13,7 @@ from rich.console import Console
 from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.engine.clock import SystemClock
-from counterfoil.examples.demo import onboarding, payments, refund
+from counterfoil.examples.demo import onboarding, payments, refund, shown
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.model import LocalModel, ProviderModel
 from counterfoil.examples.demo.options import DemoOptions
@@ -41,6 +41,8 @@ def run_demo(given: object) -> dict[str, Any]:
             raise Refused("tool_missing", tool=f"The Python package {package}", install=f"Install it: {INSTALL}")
     if options.name == "refund":
         payments.installed()  # said before anything is made
+    if options.serve is not None:
+        shown.installed()
     return asyncio.run(_alone(options))
 
 
@@ -75,6 +77,8 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
             stories.append(story)
             problems += each.plan.problems(story)
     telling.closing(stories, paths, problems)
+    if options.serve is not None:
+        await shown.show(stories, folder, APPS[options.name], kept, telling, options.serve)
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
 

@@ -29,6 +29,7 @@ class DemoOptions:
     engine: str = "embedded"
     keep: str | None = None
     console: Console | None = None
+    serve: int | None = None  # afterwards the console at this port
 
     @staticmethod
     def of(given: object) -> "DemoOptions":
@@ -48,6 +49,8 @@ class DemoOptions:
         _among("--receiver", self.receiver, KINDS)
         _among("--fault", self.fault, FAULTS)
         _among("--engine", self.engine, ("embedded",))
+        if self.serve is not None and (self.name == "refund" or self.one_story):
+            raise Refused("usage", problem="--console shows the three stories of the onboarding")
         if self.name == "refund" and (self.one_story or self.input is not None):
             raise Refused(
                 "usage", problem="the stories of the refund choose receiver, crash, fault and input themselves"

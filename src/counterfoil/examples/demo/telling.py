@@ -86,6 +86,13 @@ class Telling:
             self.console.print(Text(f"Not as it must be: {problem}", "bold red"))
         self.console.print(Text(f"Database {paths['db']}, log {paths['log']}", "dim"), soft_wrap=True)
 
+    def console_open(self, address: str, number: int, person: str) -> None:
+        """Where the run that waits for a person can be seen, and as whom."""
+        self.console.print()
+        self.console.print(Text(f"The console is open at run-{number}, signed in as {person}:", "bold"))
+        self.console.print(Text(f"  {address}", "cyan"), soft_wrap=True)
+        self.console.print(Text("Ctrl-C ends it.", "dim"))
+
     def _table(self, stories: list[dict[str, Any]]) -> None:
         table = Table(title="What is on record", title_justify="left")
         table.add_column("")

@@ -1,0 +1,6 @@
+"""`python -m counterfoil`."""
+
+from counterfoil.cli.main import run
+
+if __name__ == "__main__":
+    run()
