@@ -11,13 +11,18 @@ def described(folder: Path) -> dict[str, Any]:
     """Processor, cores, memory, system, and what one flush costs in the folder where the databases lie."""
     return {
         "processor": _first(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "load_1m": round(os.getloadavg()[0], 2),
         "flush_us": _flush_us(folder),
     }
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _first(file: Path, name: str) -> str | None:

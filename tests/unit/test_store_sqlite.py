@@ -153,8 +153,6 @@ def test_a_reader_cannot_write(path: Path) -> None:
 
 def test_a_held_lock_is_waited_for_and_then_named(path: Path) -> None:
     database = installed(path, busy_seconds=0.05)
-    assert database._writer is not None
-    assert database._writer.pragma("busy_timeout") == 50
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError) as caught:
@@ -313,7 +311,31 @@ def test_a_lease_is_a_small_write_and_touches_no_state(path: Path) -> None:
         tx.put(replace(tx.must(RunRecord, "run_a"), fence=2, lease_until=5))
 
     seen = statements_of(database, lambda: done(database, Act((Read.key(RunRecord, "run_a"),), lease)))
-    assert [s for s in seen if s.startswith("UPDATE runs")] == ['UPDATE runs SET "sequence" =']
+    assert [s for s in seen if s.startswith("UPDATE runs")] == ['UPDATE runs SET "fence" = ?,']
+    database.close()
+
+
+def test_of_a_run_only_what_differs_is_written_and_like_runs_together(path: Path) -> None:
+    database = installed(path)
+    names = [f"run_{n}" for n in range(6)]
+    done(database, *map(submit, names))
+
+    def change(number: int) -> Act:
+        def decide(tx: Any) -> None:
+            run = tx.must(RunRecord, f"run_{number}")
+            tx.put(replace(run, fence=number + 7) if number % 2 else replace(run, lease_until=5, due_at=number))
+
+        return Act((Read.key(RunRecord, f"run_{number}"),), decide)
+
+    with database.reader() as reader:
+        before = [reader.get(RunRecord, name) for name in names]
+    seen = statements_of(database, lambda: done(database, *map(change, range(6))))
+    with database.reader() as reader:
+        after = [reader.get(RunRecord, name) for name in names]
+    assert len({statement for statement in seen if statement.startswith("UPDATE runs")}) == 2
+    for number, (was, run) in enumerate(zip(before, after, strict=True)):
+        assert was is not None
+        assert run == (replace(was, fence=number + 7) if number % 2 else replace(was, lease_until=5, due_at=number))
     database.close()
 
 

@@ -46,8 +46,12 @@ class Isolation:
         self._part = asyncio.create_task(self._watch(run_id))
 
     def leave(self) -> None:
-        """Tell the child to hand its run over."""
+        """Tell the child to hand its run over, now and whenever one has come up: this worker ends."""
         self._leaving = True
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Tell the child that is there to hand its run over."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.terminate()
@@ -78,7 +82,7 @@ class Isolation:
             return None
         try:
             if self._leaving:
-                self.leave()
+                self.hand_over()
             return await self._process.wait()
         finally:
             self._process = None

@@ -35,6 +35,11 @@ class Runner:
         self.run = run
         self.execution = Execution(opened, run, workflow, worker_id)
 
+    @property
+    def seen(self) -> int:
+        """The sequence of the newest entry that this execution knows."""
+        return self.execution.journal.seen
+
     def foreign_entries(self) -> None:
         """Somebody else committed: look for entries of this run. Called on the loop."""
         if not self.execution.closed:

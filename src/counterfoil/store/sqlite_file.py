@@ -9,6 +9,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.store.driver import one, pragma, run
 from counterfoil.store.migrate import APPLICATION_ID, migrations, newest
 from counterfoil.store.port import StorageError
+from counterfoil.store.sqlite_waiting import wait_for_locks
 
 _MAGIC = b"SQLite format 3\x00"
 _FLUSH_CODES = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
@@ -76,7 +77,7 @@ def open_reader(path: Path, *, vfs: str | None, busy_seconds: float) -> apsw.Con
 
 
 def _prepare(connection: apsw.Connection, path: Path, *, create: bool, busy_seconds: float) -> None:
-    connection.set_busy_timeout(int(busy_seconds * 1000))
+    wait_for_locks(connection, busy_seconds)
     found = _identify(connection, path, create=create)
     if connection.readonly("main"):
         raise StorageError("storage_failed", problem=f"{path} may not be written")

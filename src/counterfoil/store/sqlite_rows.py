@@ -17,16 +17,13 @@ from counterfoil.store.statements import (
     ADVANCE_INSTALLATION,
     ADVANCE_RUNS,
     APPEND_ENTRIES,
-    LEASE_COLUMNS,
-    LEASE_RUN,
     STATEMENTS,
+    change_run,
 )
 from counterfoil.store.tables import ALL, BY_RECORD, ENTRIES, Key, Table, Values
 
 _RUNS = BY_RECORD[RunRecord]
 _MOVED_PLACES = {name: _RUNS.columns.index(name) for name in ("sequence", "head", "updated_at")}
-_LEASE_PLACES = tuple(_RUNS.columns.index(name) for name in LEASE_COLUMNS)
-_LEASE_SET = frozenset(_LEASE_PLACES)
 
 
 def read_installation(connection: Connection) -> InstallationRecord | None:
@@ -109,11 +106,10 @@ def _drop(connection: Connection, batch: Batch) -> None:
 
 
 def _store_runs(connection: Connection, batch: Batch) -> None:
-    """Runs have long rows: one that only got an entry or a lease is written by a small statement."""
+    """Runs have long rows and many indexes: of each, only the columns that differ are written, like ones together."""
     moved = dict(batch.moved)
     new: list[Values] = []
-    leased: list[Values] = []
-    full: list[Values] = []
+    alike: dict[tuple[str, ...], list[Values]] = {}
     for before, after in _changed(batch, RunRecord):
         values = list(_RUNS.values(after))
         if after.run_id in moved:
@@ -124,18 +120,21 @@ def _store_runs(connection: Connection, batch: Batch) -> None:
         if before is None:
             new.append(tuple(values))
             continue
-        differing = {place for place, was in enumerate(_RUNS.values(before)) if was != values[place]}
-        if differing <= _LEASE_SET:
-            leased.append((*(values[place] for place in _LEASE_PLACES), after.run_id))
-        else:
-            full.append((*values, after.run_id))
+        differing = [
+            (column, value)
+            for column, was, value in zip(_RUNS.columns, _RUNS.values(before), values, strict=True)
+            if was != value
+        ]
+        if differing:
+            columns, changes = zip(*differing, strict=True)
+            alike.setdefault(columns, []).append((*changes, after.run_id))
     installation = batch.installation.installation_id if batch.installation else None
     advanced = [
         (sequence, head, batch.now, run_id) for run_id, (sequence, head) in moved.items() if run_id != installation
     ]
     _many(connection, STATEMENTS["runs"].insert, new)
-    _many(connection, STATEMENTS["runs"].update, full)
-    _many(connection, LEASE_RUN, leased)
+    for columns, rows in alike.items():
+        _many(connection, change_run(columns), rows)
     _in_parts(connection, ADVANCE_RUNS, advanced)
 
 

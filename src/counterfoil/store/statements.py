@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from counterfoil.store.tables import ALL, ENTRIES, Table
 
-# What an append alone changes of a run, and what a lease changes besides: small statements that touch few indexes.
+# What an append alone changes of a run.
 CHAIN_COLUMNS = ("sequence", "head", "updated_at")
-LEASE_COLUMNS = (*CHAIN_COLUMNS, "fence", "worker_id", "lease_until", "executing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,12 @@ def _statements(table: Table) -> Statements:
 STATEMENTS: dict[str, Statements] = {table.name: _statements(table) for table in (*ALL, ENTRIES)}
 
 
+@cache
+def change_run(columns: tuple[str, ...]) -> str:
+    """Only the columns that differ: SQLite writes each index anew whose column is named, changed or not."""
+    return update("runs", columns, ("run_id",))
+
+
 def _sized(make: Callable[[int], str]) -> tuple[tuple[int, str], ...]:
     """One statement for so many rows at once, the largest first; the sizes add up to any number of rows."""
     return tuple((size, make(size)) for size in (256, 64, 16, 4, 1))
@@ -87,7 +93,6 @@ def _advance(rows: int) -> str:
 # Every step passes through these two: many rows are one statement.
 APPEND_ENTRIES = _sized(_append)
 ADVANCE_RUNS = _sized(_advance)
-LEASE_RUN = update("runs", LEASE_COLUMNS, ("run_id",))
 ADVANCE_INSTALLATION = update(
     "installation", ("batches", "rolling", "in_flight_batch", "clock_us"), ("installation_id",)
 )
