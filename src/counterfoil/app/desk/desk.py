@@ -9,7 +9,14 @@ from counterfoil.app.desk.audit import DeskAudit
 from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.inbox import DeskInbox
 from counterfoil.app.desk.incidents import DeskIncidents
-from counterfoil.app.desk.installation import DeskPeople, DeskReceivers, DeskRestore, DeskWorkers, DeskWrites
+from counterfoil.app.desk.installation import (
+    DeskDuties,
+    DeskPeople,
+    DeskReceivers,
+    DeskRestore,
+    DeskWorkers,
+    DeskWrites,
+)
 from counterfoil.app.desk.metrics import DeskMetrics
 from counterfoil.app.desk.operations import DeskOperations
 from counterfoil.app.desk.reviews import DeskReviews
@@ -44,6 +51,7 @@ class Desk:
         self.writes = DeskWrites(sight)
         self.restore = DeskRestore(sight)
         self.workers = DeskWorkers(sight)
+        self.duties = DeskDuties(sight)
         self.receivers = DeskReceivers(sight)
         self.people = DeskPeople(sight)
         self.metrics = DeskMetrics(sight)

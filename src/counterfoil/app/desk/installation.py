@@ -74,6 +74,33 @@ class DeskWorkers:
         """`{items: [WORKER], next_cursor}`; empty for who sees only some workflows."""
         return self._noun.list() if self._sight.sees_installation() else {"items": [], "next_cursor": None}
 
+    async def quiet(self, worker: str, *, reason: str) -> dict[str, Any]:
+        """It takes up nothing more, in the person's name. WORKER. Whoever may stop sending may do this."""
+        self._may(Act.SUSPEND_WRITES, worker)
+        return await self._noun.quiet(worker, by=self._sight.actor, reason=reason)
+
+    async def wake(self, worker: str, *, reason: str = "") -> dict[str, Any]:
+        """It takes up runs again, in the person's name. WORKER."""
+        self._may(Act.RESUME_WRITES, worker)
+        return await self._noun.wake(worker, by=self._sight.actor, reason=reason)
+
+    def _may(self, act: Act, worker: str) -> None:
+        if not self._sight.sees_installation():
+            raise Refused("not_found", what="worker", id=worker)
+        self._sight.must(act)
+
+
+class DeskDuties:
+    """As `app.duties`. Seen by whoever sees every run, or administers."""
+
+    def __init__(self, sight: Sight) -> None:
+        self._sight = sight
+        self._noun = sight.app.duties
+
+    def list(self) -> dict[str, Any]:
+        """`{items: [DUTY], next_cursor}`; empty for who sees only some workflows."""
+        return self._noun.list() if self._sight.sees_installation() else {"items": [], "next_cursor": None}
+
 
 class DeskReceivers:
     """As `app.receivers`. Seen by whoever sees every run, or administers."""
