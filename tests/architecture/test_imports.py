@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from tests.architecture.source import Source, imports, report, shipped
 
 # A core dependency may be imported anywhere above `rules`; an extra only where its package is optional.
-CORE = {"apsw", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
+CORE = {"apsw", "cryptography", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
 EXTRAS = {
     "agents": {"pydantic_ai", "genai_prices"},
-    "app": {"prometheus_client", "opentelemetry"},
+    "app": {"apprise", "authlib", "opentelemetry", "prometheus_client", "standardwebhooks"},
     "console": {"fastapi", "starlette", "uvicorn", "jinja2", "markupsafe", "authlib", "python_multipart", "sse_starlette"},
     "examples": {"pydantic_ai", "pypdf"},
 }
