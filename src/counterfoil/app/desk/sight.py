@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,8 +15,18 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.permissions import Place, Standing, Wish, allowed, in_scope, seen, standing_of, visible
-from counterfoil.rules.wishes import about_installation, about_operation, about_run
+from counterfoil.rules.permissions import (
+    ABOUT_RUNS,
+    Place,
+    Standing,
+    Wish,
+    allowed,
+    in_scope,
+    seen,
+    standing_of,
+    visible,
+)
+from counterfoil.rules.wishes import about_installation, about_operation, about_review, about_run
 from counterfoil.store.port import Reader
 
 if TYPE_CHECKING:
@@ -56,6 +66,10 @@ class Look:
         """Whether the person may, and the token is good for it."""
         return in_scope(self.actor.scope, wish) and allowed(self.standing, wish)
 
+    def _may_something(self, wish: Wish) -> bool:
+        """Whether the thing names the person for any act: who may act on it sees that it is there."""
+        return any(self.may(replace(wish, act=act)) for act in ABOUT_RUNS)
+
     def must(self, wish: Wish) -> None:
         """Raises Refused(not_permitted)."""
         if not self.may(wish):
@@ -63,12 +77,12 @@ class Look:
 
     def sees_run(self, run: RunRecord) -> bool:
         """The run as a whole."""
-        return visible(self.places, run.workflow, None) or self.may(about_run(Act.READ, run))
+        return visible(self.places, run.workflow, None) or self._may_something(about_run(Act.READ, run))
 
     def sees_operation(self, operation: OperationRecord, run: RunRecord) -> bool:
         """One operation, with or without the run around it."""
         wish = about_operation(Act.READ, operation, run)
-        return visible(self.places, run.workflow, operation.name) or self.may(wish) or self.sees_run(run)
+        return visible(self.places, run.workflow, operation.name) or self._may_something(wish) or self.sees_run(run)
 
     def reads_run(self, kind: RecordKind, run: RunRecord) -> bool:
         """The run's own records of a kind."""
@@ -96,8 +110,9 @@ class Look:
         found: dict[str, tuple[ReviewRecord, OperationRecord, RunRecord]] = {}
         for id_, review in self._hits(ReviewRecord, "review", text):
             operation, run = self.operation_of(review.operation_id)
-            named = self.may(Wish(Act.READ, run.workflow, operation.name, roles=frozenset({review.role})))
-            if named or self.sees_operation(operation, run):
+            if self._may_something(about_review(Act.READ, review, operation, run)) or self.sees_operation(
+                operation, run
+            ):
                 found[id_] = (review, operation, run)
         return self._one("review", text, found)
 
