@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Security
+from fastapi.security import HTTPBearer
 
 from counterfoil.app import App
 from counterfoil.console import api, errors, health, pages
@@ -13,6 +14,8 @@ from counterfoil.console.security import Guard
 from counterfoil.console.state import Console
 
 API = "/api/v1"
+# For the description only: `console.signed_in` reads it, or the session's cookie.
+TOKEN = HTTPBearer(scheme_name="token", description="A personal token, `cft_...`.", auto_error=False)
 
 
 def asgi(
@@ -34,7 +37,7 @@ def asgi(
     served.state.console = console
     errors.add_to(served)
     served.include_router(health.router)
-    served.include_router(api.routes(), prefix=API)
+    served.include_router(api.routes(), prefix=API, dependencies=[Security(TOKEN)])
     pages.add_to(served)
     served.add_middleware(Guard, console=console)
     return served

@@ -1,12 +1,11 @@
 """`/healthz`, `/readyz` and `/metrics`: for what supervises and measures us. No page, no session."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from counterfoil import settings
+from counterfoil.app.metrics.exposition import exposition
 from counterfoil.app.readiness import readiness
 from counterfoil.console.addresses import is_loopback
 from counterfoil.console.envelope import respond
@@ -15,7 +14,6 @@ from counterfoil.console.state import console_of
 from counterfoil.model.errors import Refused
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,11 +42,8 @@ async def metrics(request: Request) -> Response:
     asked = settings.value_of("COUNTERFOIL_METRICS") == "token"
     if asked or not is_local(request):
         await actor(request)
-    noun: Any = getattr(console_of(request).app, "metrics", None)
-    if noun is None:
-        raise Refused("not_found", what="address", id="/metrics")
-    text = await run_in_threadpool(noun.exposition)
-    return Response(text, media_type=EXPOSITION)
+    content, media_type = await run_in_threadpool(exposition, console_of(request).app)
+    return Response(content, headers={"Content-Type": media_type})
 
 
 def is_local(request: Request) -> bool:

@@ -55,6 +55,16 @@ class RefusalAnswer(Shape):
     error: Refusal
 
 
+class Money(Shape):
+    """An amount in the currency's smallest unit."""
+
+    minor: int
+    currency: str
+
+
+WITHHELD = Field(default_factory=lambda: list[str](), description="Kinds of records that you may not read: null here.")
+
+
 class Who(Shape):
     """Who moves it."""
 

@@ -2,7 +2,9 @@
 
 from typing import Any, Literal
 
-from counterfoil.client.shapes.base import Next, Shape
+from pydantic import Field
+
+from counterfoil.client.shapes.base import WITHHELD, Next, Shape
 
 
 class Incident(Shape):
@@ -20,13 +22,14 @@ class Incident(Shape):
     closed_by: str | None
     reason: str | None
     next_action: Next
+    withheld: list[str] = WITHHELD
 
 
 class Suspension(Shape):
     """A stop of sending. `scope`: all, receiver:NAME or operation:ID."""
 
     scope: str
-    reason: str
+    reason: str | None
     by: str
     at: str
     lifted_at: str | None
@@ -111,6 +114,9 @@ class Me(Shape):
     name: str
     how: str
     roles: list[str]
+    stand_in_for: str | None
+    workflows: list[str] | None = Field(description="Those whose runs are seen; null for all.")
+    acts: list[str] = Field(description="What may be done to the installation as a whole.")
 
 
 class Signalled(Shape):

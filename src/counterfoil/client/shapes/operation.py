@@ -1,10 +1,10 @@
 """An operation: one intended write to a receiver, its attempts and receipts."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from counterfoil.client.shapes.base import Next, Shape
+from counterfoil.client.shapes.base import WITHHELD, Money, Next, Shape
 from counterfoil.client.shapes.review import Approval
 
 OperationStatus = Literal["prepared", "in_flight", "succeeded", "failed", "unknown"]
@@ -98,6 +98,6 @@ class Operation(Shape):
     approval: Approval | None
     owner: str | None
     next_action: Next
-
-
-Payload = dict[str, Any]
+    target: str | None = Field(None, description="What the payload marks as its target.")
+    amount: Money | None = Field(None, description="What the payload marks as its amount.")
+    withheld: list[str] = WITHHELD

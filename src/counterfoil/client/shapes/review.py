@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from counterfoil.client.shapes.base import Next, Shape
+from counterfoil.client.shapes.base import WITHHELD, Money, Next, Shape
 
 ReviewState = Literal["open", "approved", "rejected", "expired", "superseded"]
 
@@ -29,6 +29,23 @@ class Approval(Shape):
     comment: str | None
 
 
+class GivenAnswer(Shape):
+    """One answer that counts."""
+
+    person: str
+    decision: str
+    at: str
+    comment: str | None
+    signed: bool
+
+
+class Answers(Shape):
+    """How many different people must approve, and who has answered."""
+
+    needed: int
+    given: list[GivenAnswer]
+
+
 class ReviewSummary(Approval):
     """A review in a list."""
 
@@ -39,6 +56,10 @@ class ReviewSummary(Approval):
     opened_at: str
     deadline_at: str | None
     next_action: Next
+    target: str | None = Field(None, description="What the payload marks as its target.")
+    amount: Money | None = Field(None, description="What the payload marks as its amount.")
+    answers: Answers | None = None
+    withheld: list[str] = WITHHELD
 
 
 class Review(ReviewSummary):

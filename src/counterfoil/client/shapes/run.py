@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from counterfoil.client.shapes.base import Next, Shape
+from counterfoil.client.shapes.base import WITHHELD, Next, Shape
 from counterfoil.client.shapes.operation import Operation, Receipt
 from counterfoil.client.shapes.review import Approval
 
@@ -71,8 +71,9 @@ class RunSummary(Shape):
     pending: list[Pending]
     uncertain: list[str] = Field(description="Ids of operations in doubt.")
     next_action: Next
-    changed_since_approval: list[Changed]
+    changed_since_approval: list[Changed] | None
     budgets: list[BudgetLeft]
+    withheld: list[str] = WITHHELD
 
 
 class Message(Shape):
@@ -103,6 +104,7 @@ class Entry(Shape):
     name: str | None
     digest: str
     at: str
+    actor: str | None = Field(None, description="The person or worker that it names.")
 
 
 class ExecutionState(Shape):

@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter
 
-from counterfoil.console.api import entries, installation, operations, reviews, runs
+from counterfoil.console.api import access, entries, inbox, installation, operations, records, reviews, runs
 
 
 def routes() -> APIRouter:
     """Every endpoint, without its prefix."""
     router = APIRouter()
-    for each in (runs, entries, operations, reviews, installation):
+    for each in (runs, entries, inbox, operations, reviews, installation, records, access):
         router.include_router(each.router)
     return router

@@ -1,6 +1,6 @@
 """What is sent to the API. A field that is not known is refused: a misspelt one would be an answer nobody gave."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -91,3 +91,97 @@ class Stopping(Body):
     receiver: Name | None = None
     operation: Name | None = None
     all: bool = False
+
+
+class HandingOver(Body):
+    """To a person or a role."""
+
+    to: Name
+
+
+class Commenting(Body):
+    """Something to say."""
+
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class Snoozing(Body):
+    """Put off until a time, RFC 3339 or from now (`30m`, `4h`, `1d`), before its deadline."""
+
+    until: Annotated[str, Field(min_length=1, max_length=40)]
+    reason: Reason
+
+
+class LettingGo(Body):
+    """Nobody works on it any more; with `snooze`: it is no longer put off."""
+
+    snooze: bool = False
+
+
+Selector = Annotated[str, Field(max_length=200)] | None
+
+
+class InboxWanted(Body):
+    """Which things of the inbox; null means any. `mine`: what the signed-in person has taken, or may take."""
+
+    owner: Selector = None
+    workflow: Selector = None
+    receiver: Selector = None
+    reason: Selector = None
+    text: Selector = None
+    mine: bool = False
+    snoozed: bool = False
+
+
+BulkAct = Literal["lookup", "resume", "cancel", "hand-over"]
+
+
+class Previewing(Body):
+    """An act by filter, to be looked at first."""
+
+    act: BulkAct
+    wanted: InboxWanted = InboxWanted()
+
+
+class CarryingOut(Previewing):
+    """An act by filter. `count` and `digest` are those of the preview."""
+
+    count: Annotated[int, Field(ge=0, le=2**31)]
+    digest: Digest
+    reason: Text = ""
+    to: Name | None = None
+
+
+class NewPerson(Body):
+    """A person to add; the secret is stored only as a hash."""
+
+    name: Name
+    roles: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=lambda: [])
+    secret: Annotated[str, Field(min_length=12, max_length=1000)]
+    stand_in_for: Name | None = None
+
+
+class Granting(Body):
+    """One right of a role. `up_to_minor` in the currency's smallest unit bounds what is answered or resolved."""
+
+    role: Name
+    verb: Name
+    workflow: Name | None = None
+    operation: Name | None = None
+    kind: Name | None = None
+    up_to_minor: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
+
+
+Names = Annotated[list[Name], Field(max_length=100)]
+
+
+class TokenWanted(Body):
+    """A personal token. It may what its person may, inside its scope; null means any."""
+
+    name: Name
+    days: Annotated[int, Field(ge=1, le=366)]
+    person: Name | None = None
+    verbs: Names | None = None
+    workflows: Names | None = None
+    operations: Names | None = None

@@ -1,0 +1,228 @@
+"""What the console refuses before anything happens: foreign pages, too much, too often, unknown names. Refused writes nothing."""
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import httpx2
+import pytest
+
+from counterfoil.console.limits import ANSWER, SIGN_IN, Limits
+from counterfoil.console.security import BODY_LIMIT
+from counterfoil.model.errors import Refused
+from tests.edges.api_bench import Served, served, shown
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served, None, None]:
+    with served(tmp_path_factory.mktemp("security")) as bench:
+        bench.headers()
+        yield bench
+
+
+@pytest.fixture
+def unchanged(here: Served) -> Generator[None, None, None]:
+    before = here.written()
+    yield
+    assert here.written() == before
+
+
+def session(here: Served) -> dict[str, str]:
+    """Signed in as a browser is: its cookie."""
+    body = {"person": "ana", "secret": here.house.secret("ana")}
+    response = here.raw("POST", "/sign-in", data=body, headers={"Origin": here.url, "Sec-Fetch-Site": "same-origin"})
+    assert response.status_code == 303, response.text
+    name, _, rest = response.headers["set-cookie"].partition("=")
+    kept = {part.strip().lower() for part in rest.split(";")[1:]}
+    assert {"httponly", "samesite=lax", "path=/"} <= kept
+    return {name: rest.partition(";")[0]}
+
+
+FOREIGN = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Origin": "http://127.0.0.1:1"},
+    {"Origin": "null"},
+    {"Origin": "http://elsewhere.example", "Sec-Fetch-Site": "same-origin"},
+    {},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=json.dumps)
+@pytest.mark.parametrize("path", ["/api/v1/writes/suspend", "/api/v1/runs/1/cancel"])
+def test_a_foreign_page_makes_a_signed_in_browser_do_nothing(here: Served, headers: dict[str, str], path: str) -> None:
+    cookies = session(here)
+    before = here.written()
+    response = here.raw("POST", path, json={"reason": "x", "all": True}, headers=headers, cookies=cookies)
+    assert shown(response) == (403, "foreign_request")
+    assert here.written() == before
+
+
+def test_our_own_page_may(here: Served) -> None:
+    cookies = session(here)
+    own = {"Origin": here.url, "Sec-Fetch-Site": "same-origin"}
+    body = {"reason": "a test", "receiver": "parcels"}
+    assert here.raw("POST", "/api/v1/writes/suspend", json=body, headers=own, cookies=cookies).status_code == 200
+    assert here.raw("POST", "/api/v1/writes/resume", json=body, headers=own, cookies=cookies).status_code == 200
+    assert here.raw("GET", "/api/v1/me", cookies=cookies).json()["data"]["how"] == "session"
+
+
+def test_a_sign_in_from_a_foreign_page_is_refused(here: Served, unchanged: None) -> None:
+    body = {"person": "ana", "secret": here.house.secret("ana")}
+    response = here.raw("POST", "/sign-in", data=body, headers={"Origin": "http://elsewhere.example"})
+    assert response.status_code == 403
+    assert "set-cookie" not in response.headers
+
+
+BAD_TOKENS = ["", "cft_", "cft_" + "0" * 64, "x", "cft_é"]
+
+
+@pytest.mark.parametrize("token", BAD_TOKENS)
+def test_no_token_no_answer(here: Served, unchanged: None, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}".encode()}
+    response = here.raw("GET", "/api/v1/runs", headers=headers)
+    assert shown(response) == (401, "token_invalid")
+    assert response.headers["www-authenticate"].startswith("Bearer")
+    assert shown(here.raw("POST", "/api/v1/runs/1/cancel", json={}, headers=headers)) == (401, "token_invalid")
+    assert shown(here.raw("POST", "/api/v1/runs/1/cancel", json={})) == (401, "not_signed_in")
+
+
+def test_a_token_that_is_over_or_of_other_workflows(here: Served) -> None:
+    narrow = {"Authorization": f"Bearer {here.token('ana', workflows=['letter'])}"}
+    before = here.written()
+    unknown = here.raw("GET", "/api/v1/runs/run-99999", headers=narrow)
+    foreign = here.raw("GET", "/api/v1/runs/run-1", headers=narrow)
+    assert shown(unknown) == shown(foreign) == (404, "not_found")
+    assert _nameless(unknown, "run-99999") == _nameless(foreign, "run-1")
+    assert {run["workflow"] for run in here.raw("GET", "/api/v1/runs", headers=narrow).json()["data"]["items"]} == {
+        "letter"
+    }
+    assert shown(here.raw("POST", "/api/v1/runs/run-1/cancel", json={}, headers=narrow)) == (404, "not_found")
+    assert here.written() == before
+
+
+def _nameless(response: httpx2.Response, id: str) -> dict[str, Any]:
+    return json.loads(response.text.replace(id, "ID"))
+
+
+PAGES = ["/api/v1/runs", "/api/v1/openapi.json", "/sign-in", "/healthz", "/nothing-here"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_what_browsers_are_told(here: Served, path: str) -> None:
+    headers = here.raw("GET", path, headers=here.headers()).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["form-action"] == "'self'"
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in headers
+    assert "server" not in headers
+
+
+def test_too_much_is_refused_before_it_is_read(here: Served, unchanged: None) -> None:
+    big = b'{"workflow": "buy", "request_id": "big", "input": "' + b"x" * BODY_LIMIT + b'"}'
+    assert shown(here.raw("POST", "/api/v1/runs", content=big, headers=here.headers())) == (413, "too_large")
+
+    def chunks() -> Generator[bytes, None, None]:  # a body that does not say its length
+        for start in range(0, len(big), 1 << 16):
+            yield big[start : start + (1 << 16)]
+
+    assert shown(here.raw("POST", "/api/v1/runs", content=chunks(), headers=here.headers())) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"{", (400, "malformed_json")),
+        (b"\xff\xfe", (400, "malformed_json")),
+        (b"[" * 100_000, (400, "malformed_json")),
+        (b"{}", (422, "invalid_payload")),
+        (b'{"workflow": "buy", "input": {}, "request_id": "1", "more": 1}', (422, "invalid_payload")),
+        (b'{"workflow": "buy", "input": {"number": 1}, "request_id": "x-1"}', (422, "invalid_payload")),
+        (b'{"workflow": "none", "input": {}, "request_id": "x-1"}', (404, "unknown_workflow")),
+        (b'{"workflow": "buy", "input": {"number": "\\ud800"}, "request_id": "x-1"}', (422, "invalid_payload")),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_not_repeated(
+    here: Served, unchanged: None, content: bytes, expected: tuple[int, str]
+) -> None:
+    headers = here.headers() | {"Content-Type": "application/json"}
+    assert shown(here.raw("POST", "/api/v1/runs", content=content, headers=headers)) == expected
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "!", "W10", "WyJydW5zIiwtMV0", "WyJyZXZpZXdzIiw1XQ", "WyJydW5zIix0cnVlXQ", "e30"]
+)
+def test_a_cursor_of_nobody(here: Served, cursor: str) -> None:
+    assert shown(here.get("/runs", cursor=cursor)) == (400, "usage")
+
+
+def test_methods_and_addresses_that_are_not_there(here: Served, unchanged: None) -> None:
+    response = here.raw("DELETE", "/api/v1/runs/1", headers=here.headers())
+    assert shown(response) == (405, "method_unknown")
+    assert "GET" in response.headers["allow"]
+    assert shown(here.get("/nothing")) == (404, "not_found")
+
+
+class Ticking:
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_limits_count_by_person_and_by_address_and_forget() -> None:
+    clock = Ticking()
+    limits = Limits(clock)
+    for _ in range(SIGN_IN.tries):
+        limits.sign_in("ana", "10.0.0.1")
+    with pytest.raises(Refused) as told:
+        limits.sign_in("ana", "10.0.0.2")  # another address does not help
+    assert told.value.code == "too_many"
+    assert told.value.details == {"what": "person", "seconds": 60}
+    for n in range(SIGN_IN.tries * 2):
+        limits.sign_in(f"somebody {n}", "10.0.0.1")
+    with pytest.raises(Refused):  # nor do other names from one address
+        limits.sign_in("nobody", "10.0.0.1")
+    clock.now += 60_000_000
+    limits.sign_in("ana", "10.0.0.1")
+    for _ in range(ANSWER.tries):
+        limits.answer("ana", "10.0.0.1")
+    with pytest.raises(Refused):
+        limits.answer("ana", "10.0.0.1")
+
+
+def test_limits_remember_only_so_many() -> None:
+    limits = Limits(Ticking())
+    for n in range(15_000):
+        limits.sign_in(f"somebody {n}", f"address {n}")
+    assert len(limits._tried) == 10_000
+
+
+def test_answers_too_often_are_429_and_store_nothing(here: Served) -> None:
+    oscar = here.headers("oscar")
+    (review, *_) = here.data("/reviews", state="open")["items"]
+    body = {"digest": f"sha256:{'0' * 64}"}  # of nothing: each is an answer, kept as one that fits no version
+    statuses: list[int] = []
+    for _ in range(ANSWER.tries + 1):
+        response = here.raw("POST", f"/api/v1/reviews/{review['review_id']}/approve", json=body, headers=oscar)
+        statuses.append(response.status_code)
+        if response.status_code == 429:
+            break
+    assert statuses[-1] == 429
+    assert 1 <= int(response.headers["retry-after"]) <= 60
+    before = here.written()
+    response = here.raw("POST", f"/api/v1/reviews/{review['review_id']}/approve", json=body, headers=oscar)
+    assert shown(response) == (429, "too_many")
+    assert here.written() == before
+
+
+def test_what_is_logged_names_no_secret_and_no_payload(here: Served) -> None:
+    here.get("/find", text="a-business-key")
+    log = (here.house.cli.folder / "serve.log").read_text()
+    for secret in (here.house.secret("ana"), here.headers()["Authorization"].split()[1], "a-business-key", "tea"):
+        assert secret not in log
