@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel
@@ -14,11 +15,13 @@ from pydantic import BaseModel
 from counterfoil.app import App
 from counterfoil.app.opening import Founding
 from counterfoil.app.secrets import hashed
+from counterfoil.app.signing import new_key
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.definitions import Env
 from counterfoil.engine.worker import Worker
 from counterfoil.engine.writer import Touched
 from counterfoil.model.budget import Budget
+from counterfoil.model.money import Money, Target
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.fake_clock import FakeClock
@@ -31,8 +34,8 @@ BUDGET = Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=3, owner="lead"
 class Order(BaseModel):
     """The input of the test workflows, and what they write."""
 
-    number: str
-    amount: int = 1
+    number: Annotated[str, Target()]
+    amount: Annotated[int, Money("EUR")] = 1
 
 
 class House:
@@ -53,9 +56,32 @@ class House:
         app.receiver("crm", url=Env("CRM_URL"), environment="test")
         return app
 
-    def found(self) -> None:
-        people = tuple(NewPerson(name, ROLES, hashed(SECRET, "00")) for name in ("ana", "oscar"))
-        self.app.open(Founding(people=people))
+    def found(
+        self,
+        *,
+        signed: bool = False,
+        single_person: bool = False,
+        names: tuple[str, ...] = ("ana", "oscar"),
+        stand_ins: dict[str, str] | None = None,
+    ) -> None:
+        """Make the database and its people. `signed`: with an approval key, whose private half lies beside the database."""
+        people = tuple(
+            NewPerson(name, ROLES, hashed(SECRET, "00"), (stand_ins or {}).get(name)) for name in (*names, "root")
+        )
+        people = tuple(replace(person, roles=("admin",)) if person.name == "root" else person for person in people)
+        key = None
+        if signed:
+            self.key_file.parent.mkdir()
+            key = new_key(self.key_file).public_key
+        self.app.open(Founding(single_person=single_person, people=people, approval_key=key))
+
+    @property
+    def key_file(self) -> Path:
+        return self.folder / "db" / ".counterfoil" / "approval.key"
+
+    def ask(self, verb: Any) -> Any:
+        """Write through the writer of the application, as any process may."""
+        return self.app.open().writer.ask(verb)
 
     @asynccontextmanager
     async def working(self, app: App | None = None) -> AsyncIterator[Worker]:

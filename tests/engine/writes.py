@@ -50,14 +50,17 @@ def contract(kind: Kind) -> Contract:
 
 
 def create_case(
-    app: App, kind: Kind = "key", *, review: bool = False, business_key: str | None = "number"
+    app: App, kind: Kind = "key", *, review: bool = False, business_key: str | None = "number", approvals: int = 1
 ) -> Operation[Any, Any]:
     async def create_case(call: Call, order: Order) -> Receipt:
         reply = await call.http.post("/cases", json=order.model_dump())
         return Receipt(reference=reply.json()["id"])
 
     asked = ReviewBy(
-        role="manager", expires_in=timedelta(hours=8), owner=Owner("lead", within=timedelta(hours=4), then="ops")
+        role="manager",
+        expires_in=timedelta(hours=8),
+        owner=Owner("lead", within=timedelta(hours=4), then="ops"),
+        approvals=approvals,
     )
     return app.operation(
         receiver="crm", contract=contract(kind), business_key=business_key, repeatable=business_key is None,

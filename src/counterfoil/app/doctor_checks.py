@@ -35,6 +35,7 @@ def checks_of(facts: Facts, *, production: bool) -> list[Check]:
         _artifacts(facts),
         *_clock(facts),
         *_people(facts, production),
+        _signatures(facts),
     ]
 
 
@@ -154,3 +155,29 @@ def _people(facts: Facts, production: bool) -> Iterator[Check]:
         waits,
         "`counterfoil reviews list`, `counterfoil runs list`.",
     )
+
+
+def _signatures(facts: Facts) -> Check:
+    """Whether approvals are signed, and whether the key to sign them lies where writes are sent from."""
+    if not facts.keys.required:
+        return Check(
+            "approval_keys", "warn", "Approvals are not signed: whoever can write the database can forge one.",
+            "`counterfoil keys add --file KEY --by PERSON`, and keep KEY where answers are given.",
+        )  # fmt: skip
+    if not facts.keys.live:
+        return Check(
+            "approval_keys", "refuse", "No approval key leads back to the first one: nothing that needs a review is sent.",
+            "`counterfoil verify` says what was changed; bring back the database as it was.",
+        )  # fmt: skip
+    count = f"{len(facts.keys.live)} approval keys count."
+    if facts.key_here is False:
+        return Check(
+            "approval_keys", "warn", f"{count} The private key in this place is not one of them, or cannot be read.",
+            "Name the right file in COUNTERFOIL_APPROVAL_KEY; it has mode 0600.",
+        )  # fmt: skip
+    where = (
+        ""
+        if facts.key_here is None
+        else " A private key lies here: keep it where answers are given, away from workers."
+    )
+    return Check("approval_keys", "ok", count + where)

@@ -6,18 +6,24 @@ from pathlib import Path
 from counterfoil.app.doctor_artifacts import lost_artifacts, named_artifacts
 from counterfoil.app.machine import Place as Disk
 from counterfoil.app.machine import place_of
+from counterfoil.app.signing import key_here
 from counterfoil.engine.clock import boot_id, host_name
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.opened import Opened
+from counterfoil.model.access import ApprovalKeyRecord
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.model.installation import InstallationRecord, SuspensionRecord, WorkerRecord
+from counterfoil.rules.signing import Keys, keys_of
 from counterfoil.store.marker import Difference, Place, compare
 from counterfoil.store.sqlite_settings import SqliteSettings, live_settings, lock_holders
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`marker`: what its comparison says, None when it is as it must be; `marker_problem`: why it cannot be read."""
+    """`marker`: what its comparison says, None when it is as it must be; `marker_problem`: why it cannot be read.
+
+    `key_here`: whether this process holds a private key that counts; None where there is no file.
+    """
 
     settings: SqliteSettings
     place: Disk
@@ -39,6 +45,8 @@ class Facts:
     workflows: list[str]
     host: str
     boot: str
+    keys: Keys
+    key_here: bool | None
 
 
 def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
@@ -53,6 +61,7 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         now = opened.clock.now_us()
         overdue = sum(review.expires_at <= now for review in reader.open_reviews())
         named = named_artifacts(reader)
+        keys = keys_of(opened.installation_id, reader.rows(ApprovalKeyRecord))
     return Facts(
         settings=live_settings(location),
         place=place_of(location),
@@ -74,6 +83,8 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         workflows=sorted(f"{name} {version}" for name, version in opened.registry.workflows),
         host=host_name(),
         boot=boot_id(),
+        keys=keys,
+        key_here=key_here(opened.location, keys),
     )
 
 

@@ -12,7 +12,7 @@ from counterfoil.engine.reviews import Signature
 from counterfoil.model.access import ApprovalKeyRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.review import ReviewRecord
-from counterfoil.rules.signing import key_id_of, keys_of, statement
+from counterfoil.rules.signing import Keys, key_id_of, keys_of, statement
 from counterfoil.store.port import Reader
 
 SETTING = "COUNTERFOIL_APPROVAL_KEY"
@@ -61,6 +61,17 @@ def signer_in(file: Path) -> Signer:
     if not isinstance(private, Ed25519PrivateKey):
         raise Refused("approval_key_unusable", where=str(file), problem="it is no Ed25519 key")
     return Signer(private.public_key().public_bytes_raw().hex(), private)
+
+
+def key_here(location: Path, keys: Keys) -> bool | None:
+    """Whether the private key of this process counts; None where its file is not there."""
+    file = key_file(location)
+    if not file.exists():
+        return None
+    try:
+        return signer_in(file).key_id in keys.live
+    except Refused:
+        return False
 
 
 def new_key(file: Path) -> Signer:

@@ -54,11 +54,11 @@ def _submitter_lost(tx: Transaction, run: RunRecord, review: ReviewRecord) -> bo
         return False
     then = [_before(grant, decided) for grant in grants if grant.granted_at <= decided]
     revoked = submitter.revoked_at
-    as_it_was = submitter if revoked is None or revoked <= decided else replace(submitter, revoked_at=None)
+    as_it_was = submitter if revoked is None or revoked < decided else replace(submitter, revoked_at=None)
     return allowed(standing_of(as_it_was, people, then), wish)
 
 
 def _before(grant: GrantRecord, at: int) -> GrantRecord:
-    """The grant as it was then: not withdrawn yet."""
-    later = grant.withdrawn_at is not None and grant.withdrawn_at > at
+    """The grant as it was then: not withdrawn yet. What happens in the very instant of the decision counts as later."""
+    later = grant.withdrawn_at is not None and grant.withdrawn_at >= at
     return replace(grant, withdrawn_at=None) if later else grant

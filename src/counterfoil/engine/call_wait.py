@@ -194,6 +194,7 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
                 execution.opened.deadlines,
                 parent_run_id=execution.run.run_id,
                 parent_position=position,
+                by=execution.run.submitted_by,
             )
             data = {"in": input_digest([plain, request_id]), "run_id": verb.run_id}
             opened = await _opened(execution, position, name, data, StartChild)

@@ -36,7 +36,7 @@ class Submit(RunVerb):
         return (Read.key(RunRecord, self.run_id), *acting_reads(self.by))
 
     def decide(self, tx: Transaction) -> str:
-        if self.by is not None:
+        if self.by is not None and self.parent_run_id is None:  # a child is its parent's doing
             permitted(tx, self.by, Wish(Act.SUBMIT, self.workflow))
         known = tx.get(RunRecord, self.run_id)
         if known is not None:

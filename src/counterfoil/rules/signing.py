@@ -61,7 +61,7 @@ def _vouched(
     if row.signed_by not in vouched or row.signature is None or row.key_id != key_id_of(row.public_key):
         return False
     older = known[row.signed_by]
-    if older.revoked_at is not None and older.revoked_at <= row.added_at:
+    if older.revoked_at is not None and older.revoked_at < row.added_at:
         return False
     return verified(older.public_key, addition(installation_id, row.public_key, row.added_by), row.signature)
 

@@ -26,6 +26,21 @@ class Rebuilt:
         """Whether the journal ever made this row."""
         return key in self._rows.get(table, {})
 
+    def record(self, table: Table, key: str) -> Any | None:
+        """One row as it stands by now; None where the journal has not made it, or not as this code can read it."""
+        columns = self._rows.get(table.name, {}).get(key)
+        if columns is None:
+            return None
+        try:
+            return table.row(tuple(columns.get(column, table.added.get(column)) for column in table.columns))
+        except (TypeError, ValueError):
+            return None
+
+    def records(self, table: Table) -> list[Any]:
+        """Every row of a small table, as it stands by now."""
+        found = [self.record(table, key) for key in self._rows.get(table.name, {})]
+        return [record for record in found if record is not None]
+
     def compare(self, table: Table, rows: Iterator[Any]) -> Iterator[tuple[str, str, str]]:
         """(table, key, column) of all that differs; column `*` for a row that is only there, or only here."""
         wanted = dict(self._rows.get(table.name, {}))

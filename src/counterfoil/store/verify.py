@@ -13,6 +13,7 @@ from counterfoil.model.journal import GENESIS, Entry, chained
 from counterfoil.store.folding import Rebuilt
 from counterfoil.store.marker import Head
 from counterfoil.store.port import Reader
+from counterfoil.store.signed_answers import SignedAnswers
 from counterfoil.store.tables import ALL
 
 Problem = Literal["rewritten", "removed", "reordered", "truncated", "forged"]
@@ -73,6 +74,8 @@ def verify(reader: Reader, heads: Iterable[Head] = (), *, run_id: str | None = N
     broken: list[Broken] = []
     rebuilt, touched = Rebuilt(), set[tuple[str, str]]()
     chains: dict[str, _Chain] = {}
+    installation = reader.installation
+    signed = SignedAnswers("" if installation is None else installation.installation_id, rebuilt)
     newest = 0
     for ordinal, entry in reader.journal():
         newest = ordinal
@@ -82,6 +85,8 @@ def verify(reader: Reader, heads: Iterable[Head] = (), *, run_id: str | None = N
             chain.at_outside_head = entry.digest
         changes = _changes(entry)
         rebuilt.take(changes)
+        if signed.forged(changes):
+            broken.append(Broken(entry.run_id, entry.sequence, "forged"))
         if entry.run_id == run_id:
             touched.update((table, key) for table, rows in changes.items() for key in rows)
     broken += _check_ends(reader, chains, rebuilt)

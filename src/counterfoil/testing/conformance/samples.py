@@ -22,6 +22,7 @@ from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.model.statement import ImportRecord, StatementLineRecord
+from counterfoil.rules.signing import key_id_of
 
 DIGEST = "sha256:" + "ab" * 32
 
@@ -219,7 +220,7 @@ def one_of_each(run_id: str) -> list[Any]:
         LookupRecord("lkp_1", operation.operation_id, run_id, 1, 14, "absent", 1, "[]", 1),
         ProposalRecord("prop_1", operation.operation_id, run_id, 1, "{}", DIGEST, "[]", "0.1", 15),
         review_of(operation, "rev_1", 1),
-        AnswerRecord("ans_1", "rev_1", run_id, "ana", "approve", DIGEST, "gut so 👍", 0, 16, "now"),
+        AnswerRecord("ans_1", "rev_1", run_id, "ana", "approve", DIGEST, "gut so 👍", 0, 16, "earlier"),
         incident_of(operation, "inc_1", 1),
         BusinessKeyRecord("stripe/test/create_refund/4711", operation.operation_id, DIGEST, 1, None),
         MessageRecord(run_id, 0, "user", "Bitte\nzurück", 17),
@@ -229,7 +230,7 @@ def one_of_each(run_id: str) -> list[Any]:
         TokenRecord("tok_1", "ana", "build", "sha256", "{}", 21, 22, None),
         IdentityRecord("https://id.example", "4711", "ana", 23),
         SessionRecord("ses_1", "ana", "secret", 24, 25, 26, None),
-        ApprovalKeyRecord("key_1", "00ff", "ana", 27, None),
+        ApprovalKeyRecord(key_id_of("00ff"), "00ff", "ana", 27, None),
         TendingRecord("rev_1", run_id, "ana", 28, 29, 29, "ana", "bank holiday", None, None),
         CommentRecord("com_1", "rev_1", run_id, "ana", "sieht gut aus 👍", 30),
         ImportRecord("imp_1", "stripe", "may.csv", DIGEST, "ana", 31, 1, 1, 0),
