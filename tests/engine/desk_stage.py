@@ -16,14 +16,15 @@ from counterfoil.app import App
 from counterfoil.app.access import Actor
 from counterfoil.app.desk import Desk
 from counterfoil.app.registration import workflow_from
-from counterfoil.engine.access import Grant
 from counterfoil.engine.administration import AddPerson, RevokePerson, SuspendWrites, begin_restore
 from counterfoil.engine.clock import process_id
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.port import Run
 from counterfoil.engine.reviews import Answer
-from counterfoil.model.access import Act, GrantRecord
+from counterfoil.engine.waits import StoreSignal
+from counterfoil.model.access import Act
 from counterfoil.model.budget import Budget
+from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason
 from counterfoil.rules.permissions import ABOUT_RUNS
@@ -68,16 +69,22 @@ class Stage:
     def revoke(self, name: str) -> None:
         self.filled.ask(RevokePerson(self.here, name))
 
-    def grant(self, role: str, verb: str, **columns: Any) -> None:
-        parts = {"workflow": None, "operation": None, "kind": None, "up_to_minor": None, "currency": None} | columns
-        row = GrantRecord(
-            f"gra_{role}_{verb}_{len(columns)}", role, verb, **parts, granted_by="", granted_at=0, withdrawn_at=None
-        )
-        self.filled.ask(Grant(self.here, row, None))
+    def grant(self, role: str, verb: str, **parts: Any) -> None:
+        asyncio.run(self.app.access.grants.grant(role, verb, **parts))
 
     def token(self, person: str, **scope: Any) -> Actor:
         made = asyncio.run(self.app.access.tokens.create(person, name="t", expires_in=timedelta(days=1), **scope))
         return self.app.access.by_token(made["token"])
+
+    def signal(self, name: str, **payload: str) -> StoreSignal:
+        return StoreSignal(self.filled.run_id, f"sig-{name}", name, compact(payload))
+
+    day = timedelta(days=1)
+
+    @property
+    def nobody(self) -> Actor:
+        """eve, who holds no role."""
+        return self.app.access.in_development("eve")
 
     def written(self) -> str:
         """A digest of everything that the database file holds, sessions and workers included."""
