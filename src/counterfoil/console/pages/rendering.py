@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from counterfoil.console.addresses import address, route_path, safe_next
 from counterfoil.console.pages import words
+from counterfoil.console.pages.charts import figure, measured
 from counterfoil.console.pages.navigation import NAVIGATION
 from counterfoil.console.state import console_of
 from counterfoil.model.moments import rfc3339
@@ -144,6 +145,7 @@ def _templates() -> Environment:
         words=words.words, utc=words.utc, short=words.short, money=words.money, lasting=words.lasting,
         percent=words.percent, scope=words.scope, ago=_at_now(words.ago), until=_at_now(words.until),
         past=_at_now(words.past), reason=words.reason, park_sentence=words.park_sentence, option=words.option,
+        plainly=words.plainly, metric=words.metric, figure=figure, measured=measured,
     )  # fmt: skip
     found.globals.update(to=_to, static=_static)
     return found

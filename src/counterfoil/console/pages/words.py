@@ -17,7 +17,7 @@ SENTENCES = {reason.value: sentence for reason, sentence in PARK_SENTENCES.items
     "renewal": "This may already have happened; only another send could tell, and its approval no longer covers it.",
     "incident": "A receiver contradicts the record. Its business key is frozen until somebody has weighed the evidence.",
 }
-PLAIN = {"crm": "CRM", "api": "API", "http": "HTTP", "url": "URL"}
+PLAIN = {"crm": "CRM", "api": "API", "http": "HTTP", "url": "URL", "usd": "USD"}
 
 
 def words(code: str) -> str:
@@ -34,6 +34,17 @@ def reason(code: str) -> str:
 def park_sentence(code: str) -> str:
     """The one sentence that explains a reason of the inbox."""
     return SENTENCES.get(code, "")
+
+
+def plainly(sentence: str) -> str:
+    """A sentence that also stands beside a command, without what one would type."""
+    return sentence.replace(", or type reject in place of approve", " or reject it").replace("--as ", "")
+
+
+def metric(name: str) -> str:
+    """`operations_unresolved_oldest_seconds` is Operations unresolved oldest."""
+    said = words(name.removesuffix("_total").removesuffix("_seconds"))
+    return said[:1].upper() + said[1:]
 
 
 def option(code: str) -> tuple[str, str]:
