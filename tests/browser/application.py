@@ -1,6 +1,6 @@
 """The application that the browser tests look at: one way into each state that a page shows. Not imported: it is written out."""
 
-SOURCE = '''
+SOURCE = """
 from datetime import timedelta
 from pydantic import BaseModel
 from counterfoil import (
@@ -26,7 +26,8 @@ async def place_order(call: Call, order: Order) -> Receipt:
     return Receipt(reference=str(reply.json()["id"]))
 
 @app.operation(receiver="post", business_key="number", owner="desk",
-               contract=Contract(api_version="1", classifier=YES, procedure="Ask the post office for the letter's number. "
+               contract=Contract(api_version="1", classifier=YES, request_timeout=timedelta(seconds=1),
+                                 procedure="Ask the post office for the letter's number. "
                                  "They have it: it succeeded. They do not after a day: it failed."))
 async def send_letter(call: Call, order: Order) -> Receipt:
     reply = await call.http.post("/letters", json=order.model_dump())
@@ -69,4 +70,4 @@ async def broken(run: Run, order: Order) -> str:
 @app.workflow(version=1, budget=BUDGET)
 async def waits(run: Run, order: Order) -> str:
     return await run.wait_for("go", str, within=timedelta(hours=1))
-'''
+"""

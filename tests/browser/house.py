@@ -11,7 +11,7 @@ from pathlib import Path
 
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.browser.application import SOURCE
-from tests.edges.cli_bench import Cli, installed
+from tests.edges.cli_bench import Cli, installed, order
 
 COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
 ENDS_WITHIN = 30
@@ -32,11 +32,13 @@ class House:
     def serve(self, *options: str) -> str:
         """Start `counterfoil serve` and wait for the line that says it listens. Gives the address."""
         assert self.served is None
-        argv = [*COMMAND, "serve", "--port", "0", "--json", *options]
-        self.served = subprocess.Popen(
-            argv, cwd=self.cli.folder, env=_environment(self.cli), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=(self.cli.folder / "serve.log").open("a"), text=True,
-        )  # fmt: skip
+        port = self.url.rpartition(":")[2] or "0"  # again at the same place, so that an open page finds it
+        argv = [*COMMAND, "serve", "--port", port, "--json", *options]
+        with (self.cli.folder / "serve.log").open("a") as log:
+            self.served = subprocess.Popen(
+                argv, cwd=self.cli.folder, env=_environment(self.cli), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, text=True,
+            )  # fmt: skip
         assert self.served.stdout is not None
         line = self.served.stdout.readline()
         assert line, (self.cli.folder / "serve.log").read_text()
@@ -91,6 +93,18 @@ def lived_in(here: House) -> None:
     ):  # fmt: skip
         cli.submit(workflow, number)
     cli.drive()
+    for number in ("300", "301"):  # the post answers nobody: after its last try the outcome is unknown
+        parked(cli, "letter", number)
+
+
+def parked(cli: Cli, workflow: str, number: str) -> None:
+    """Drive until a person must move the run; its pauses are waited for by `submit --wait`'s own signal."""
+    wait = ("submit", workflow, "--input", "-", "--request-id", f"{workflow}-{number}", "--wait", "0.5")
+    for _ in range(60):
+        cli.drive()
+        if cli.json(*wait, stdin=order(number)).data["state"] == "parked":
+            return
+    raise AssertionError(cli.json("runs", "list").data)
 
 
 def _environment(cli: Cli) -> dict[str, str]:

@@ -10,6 +10,8 @@ from counterfoil.console.pages.words import lasting
 
 WIDTH, HEIGHT = 600, 140
 MOST_SERIES = 6
+MINUTE, HOUR = 60, 3600
+ROUND_SECONDS = (120, 240, 600, 1200, 1800, HOUR, *(HOUR * hours for hours in (2, 4, 8, 12, 24, 48, 96, 192, 384, 768)))
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
 
@@ -47,12 +49,12 @@ def chart(history: Mapping[str, Any], now: datetime, span: timedelta) -> Chart:
     drawn = [(label_of(series["labels"]), _points(series["points"], per_second)) for series in history["series"]]
     drawn = sorted((each for each in drawn if each[1]), key=lambda each: -each[1][-1][1])
     shown = drawn[:MOST_SERIES]
-    top = ceiling(max((value for _, points in shown for _, value in points), default=0.0))
+    unit = "" if per_second else str(history["unit"])
+    top = ceiling(max((value for _, points in shown for _, value in points), default=0.0), unit)
     lines = tuple(
         Line(number, label, _path(points, now, span, top), points[-1][1])
         for number, (label, points) in enumerate(shown, start=1)
     )
-    unit = "" if per_second else str(history["unit"])
     levels = (Tick(HEIGHT, "0"), Tick(HEIGHT / 2, measured(top / 2, unit)), Tick(0, measured(top, unit)))
     return Chart(lines, _hours(now, span), levels, len(drawn) - len(shown))
 
@@ -62,10 +64,12 @@ def label_of(labels: Mapping[str, str]) -> str:
     return ", ".join(labels.values()) or "all"
 
 
-def ceiling(value: float) -> float:
-    """The next round number: 1, 2 or 5 times a power of ten."""
+def ceiling(value: float, unit: str = "") -> float:
+    """The next round number: 1, 2 or 5 times a power of ten, or a round length of time."""
     if value <= 0:
         return 1.0
+    if unit == "seconds" and MINUTE < value <= ROUND_SECONDS[-1]:
+        return next(float(seconds) for seconds in ROUND_SECONDS if value <= seconds)
     power = 10.0 ** floor(log10(value))
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
@@ -99,7 +103,7 @@ def _points(points: Sequence[Mapping[str, Any]], per_second: bool) -> list[tuple
 
 def _path(points: Sequence[tuple[datetime, float]], now: datetime, span: timedelta, top: float) -> str:
     """A gap of more than two of the longer steps is a gap in the line: nothing was measured then."""
-    longest = timedelta(minutes=5) if span <= DAY else timedelta(minutes=45)
+    longest = timedelta(minutes=16) if span <= DAY else timedelta(minutes=45)
     parts: list[str] = []
     before: datetime | None = None
     for at, value in points:
