@@ -5,6 +5,7 @@ from collections.abc import Callable
 from benchmarks.figures import Suite
 from benchmarks.plan import Plan
 from benchmarks.suites.growth import growth
+from benchmarks.suites.inbox import inbox
 from benchmarks.suites.operation import operation
 from benchmarks.suites.resume import resume
 from benchmarks.suites.steps import steps
@@ -18,4 +19,5 @@ SUITES: dict[str, Callable[[Plan], Suite]] = {
     "resume": resume,
     "waiting": waiting,
     "growth": growth,
+    "inbox": inbox,
 }
