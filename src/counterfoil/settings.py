@@ -39,6 +39,11 @@ _KNOWN = {
     "COUNTERFOIL_METRICS": ("loopback", "who reads /metrics without a token: loopback, or with `token` nobody"),
     "COUNTERFOIL_TRUSTED_PROXIES": ("", "addresses whose X-Forwarded-For and X-Forwarded-Proto headers `serve` believes"),
     "COUNTERFOIL_CONSOLE_URL": ("", "the console's address as people reach it, for the links in notices"),
+    "COUNTERFOIL_OTEL": (
+        "",
+        "the OpenTelemetry collector's address (OTLP over HTTP); by default OTEL_EXPORTER_OTLP_ENDPOINT, and `off` tells nobody",
+    ),
+    "COUNTERFOIL_LOG": ("", "text or json: also log what happens, a line each on stderr; by default only what goes wrong"),
 }
 _SECRET = frozenset({"COUNTERFOIL_SECRET"})
 

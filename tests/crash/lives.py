@@ -14,6 +14,7 @@ import apsw
 from counterfoil import App, Refused
 from counterfoil.app.opening import Founding
 from counterfoil.app.secrets import hashed
+from counterfoil.app.tracing import Exporting
 from counterfoil.engine.administration import NewPerson
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord, RunState
@@ -56,6 +57,23 @@ def live(app: App, arguments: dict[str, Any], say: Say) -> None:
     app.open(FOUNDING)
     asyncio.run(lived(app, arguments))
     say({"hits": dict(app.boundaries.hits), "passed": sorted(app.boundaries.passed)})
+    app.close()
+
+
+def told(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, while a collector is told what happens."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+
+    async def both() -> None:
+        exporting, stop = Exporting(app, os.environ["TOLD_TO"]), asyncio.Event()
+        await exporting.begin()
+        telling = asyncio.create_task(exporting.run(stop))
+        await lived(app, arguments)
+        stop.set()
+        await telling
+
+    asyncio.run(both())
     app.close()
 
 

@@ -3,10 +3,12 @@
 import asyncio
 from typing import Any
 
+import httpx2
 import pytest
 
 from counterfoil.app.metrics import exposition
-from counterfoil.engine.leases import HolderGone
+from counterfoil.engine.administration import RegisterWorker
+from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
 from counterfoil.model.metrics import METRICS
 from counterfoil.testing.sandbox.process import SandboxProcess
@@ -169,9 +171,6 @@ def test_a_lost_lease_is_counted_and_its_recovery_measured_to_the_next_step(hous
         house.found()
         run_id = await submit(house, workflow, Order(number="1"), "r")
         opened = house.app.open()
-        from counterfoil.engine.administration import RegisterWorker
-        from counterfoil.engine.leases import Claim
-
         await opened.write(RegisterWorker("wrk_dead", "elsewhere", "boot", 1, {}))
         claimed = await opened.write(Claim(run_id, "wrk_dead", opened.deadlines))
         house.clock.advance(20)
@@ -291,3 +290,29 @@ def test_the_exposition_and_the_list_say_the_same(house_with_crm: House) -> None
         labels = {name for sample in family.samples for name in sample.labels} - {"le"}
         assert labels <= set(metric.labels)
     assert len(families) == len(METRICS)
+
+
+def test_duplicates_are_open_until_a_person_closes_the_incident(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SandboxProcess("lookup") as crm:
+        house = House(tmp_path, monkeypatch, crm.url)
+        workflow = writing(house.app, create_case(house.app, "lookup"))
+
+        async def story() -> None:
+            house.found()
+            async with house.working():
+                run_id = await submit(house, workflow, Order(number="1"), "r")
+                await house.state(run_id, "completed")
+                (operation,) = house.operations(run_id)
+                assert (value(house, "duplicates_open"), value(house, "duplicates_found_total")) == (0, 0)
+                house.clock.advance(60)
+                second = {"number": "1", "amount": 1}  # somebody else writes the same, under our reference
+                headers = {"Counterfoil-Operation": operation.operation_id}
+                httpx2.post(f"{crm.url}/cases", json=second, headers=headers).raise_for_status()
+                await house.app.operations.lookup(operation.operation_id)
+                assert (value(house, "duplicates_open"), value(house, "duplicates_found_total")) == (1, 1)
+                (incident,) = house.app.incidents.list()["items"]
+                await house.app.incidents.close(incident["incident_id"], by="oscar", secret=SECRET, reason="cancelled")
+            assert (value(house, "duplicates_open"), value(house, "duplicates_found_total")) == (0, 1)
+
+        asyncio.run(story())
+        house.app.close()

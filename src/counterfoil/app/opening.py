@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from counterfoil.app.logs import EntryLog
 from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance, Clock
@@ -49,7 +50,7 @@ def open_installation(
     registry: Registry, location: Path, state: Path, around: Surroundings, founding: Founding | None = None
 ) -> Opened:
     """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
-    commits, observers = Commits(around.clock.boot_us), Observers()
+    commits, observers = Commits(around.clock.boot_us), Observers([EntryLog().committed])
     hooks = _hooks(around.boundaries, commits, observers)
     database = SqliteDatabase(location, around.clock, create=founding is not None, hooks=hooks)
     try:

@@ -13,8 +13,10 @@ from typing import Any
 from counterfoil.app.application import App, load_app
 from counterfoil.app.driving import drive_for_parent, freeze_memory, log_of, problems_of
 from counterfoil.app.duties.beside import duties_beside
+from counterfoil.app.logs import set_up
 from counterfoil.app.worker_process import WorkerProcesses
 from counterfoil.model.errors import CounterfoilError
+from counterfoil.settings import value_of
 
 DEFECT = 70
 
@@ -28,6 +30,8 @@ def main(arguments: list[str]) -> int:
     os.dup2(2 if sys.__stderr__ is not None else nothing, 1)
     orders = json.loads(arguments[0])
     try:
+        if form := value_of("COUNTERFOIL_LOG"):
+            set_up(form, sys.stderr)
         app = load_app(orders["app"])
         app.db = orders["db"] or app.db
         answer = asyncio.run(_work(app, orders, parent))

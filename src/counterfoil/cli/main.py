@@ -15,6 +15,7 @@ from counterfoil.cli.envelope import text_of
 from counterfoil.cli.streams import Streams, Unwritten
 from counterfoil.cli.tree import command
 from counterfoil.model.errors import CounterfoilError
+from counterfoil.settings import value_of
 
 INTERRUPTED = 128 + signal.SIGINT
 UNWRITTEN = 3
@@ -73,6 +74,11 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
     refused = _unreadable(argv)
     if refused is not None:
         return _give(failures.usage(refused), streams)
+    form = value_of("COUNTERFOIL_LOG")
+    if form:
+        from counterfoil.app.logs import set_up
+
+        set_up(form, streams.err)
     try:
         with redirect_stdout(streams.out) if _asks_for_help(argv) else redirect_stdout(streams.err):
             status: Any = command().main(argv, prog_name="counterfoil", standalone_mode=False, obj=streams)

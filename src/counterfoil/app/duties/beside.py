@@ -1,4 +1,4 @@
-"""Duties beside a worker or a console, in the same process."""
+"""Duties, and what is told to a collector, beside a worker or a console in the same process."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.app.duties.known import DUTIES
 from counterfoil.app.duties.rounds import Rounds
+from counterfoil.app.tracing import exporting_of
 
 if TYPE_CHECKING:
     from counterfoil.app.application import App
@@ -16,15 +17,20 @@ END_S = 5.0  # how long a duty that is under way may take at the end; its lease 
 
 @asynccontextmanager
 async def duties_beside(app: "App", *, wanted: bool = True) -> AsyncGenerator[None]:
-    """This process's share in the duties while the block is open; none where it is not `wanted`."""
-    if not wanted:
-        yield
-        return
+    """This process's share in the duties while the block is open; none where it is not `wanted`. A collector is told either way.
+
+    Raises CounterfoilError(tool_missing): a collector is named, and what could tell it is not installed.
+    """
     stop = asyncio.Event()
-    part = asyncio.create_task(Rounds(app, DUTIES).run(stop))
+    exporting = await exporting_of(app)
+    shares = [Rounds(app, DUTIES).run(stop)] if wanted else []
+    shares += [exporting.run(stop)] if exporting is not None else []
+    parts = {asyncio.create_task(share) for share in shares}
     try:
         yield
     finally:
         stop.set()
-        await asyncio.wait({part}, timeout=END_S)
-        part.cancel()
+        if parts:
+            await asyncio.wait(parts, timeout=END_S)
+        for part in parts:
+            part.cancel()
