@@ -1,7 +1,6 @@
 """A served installation whose runs have everything that the record pages show, and the ways to act on it."""
 
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Generator
@@ -10,25 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from counterfoil.testing.sandbox.process import SandboxProcess
-from tests.browser.house import COMMAND, ENDS_WITHIN, House
+from tests.browser.apart import COMMAND, ENDS_WITHIN, Apart
+from tests.browser.house import House
 from tests.browser.records_application import SOURCE
 from tests.edges.cli_bench import installed
 
 DROPS = "drop-reply:1000"
+TRIES = 60
 
 
 @contextmanager
 def records_house(folder: Path) -> Generator[House, None, None]:
-    """Founded with ana, oscar and mia; nothing has run yet, nothing is served yet."""
+    """Founded with ana and oscar; nothing has run yet, nothing is served yet."""
     with ExitStack() as stack:
-        cli = installed(folder, app=SOURCE)
+        made = installed(folder, app=SOURCE)
         sandboxes = {
             "CRM_URL": stack.enter_context(SandboxProcess("key")),
             "POST_URL": stack.enter_context(SandboxProcess("none", fault=DROPS)),
             "PARCELS_URL": stack.enter_context(SandboxProcess("lookup")),
         }
-        cli.environ |= {name: sandbox.url for name, sandbox in sandboxes.items()}
-        here = House(cli, sandboxes)
+        made.environ |= {name: sandbox.url for name, sandbox in sandboxes.items()}
+        here = House(Apart(made.folder, made.environ), sandboxes)
         try:
             yield here
         finally:
@@ -36,41 +37,45 @@ def records_house(folder: Path) -> Generator[House, None, None]:
 
 
 def submitted(here: House, workflow: str, customer: str, *, drive: bool = True) -> dict[str, Any]:
-    """Submit a run and drive it as far as it goes. Gives the answer of `submit`."""
-    stdin = json.dumps({"customer": customer}).encode()
-    ended = here.cli.json("submit", workflow, "--input", "-", "--request-id", f"{workflow}-{customer}", stdin=stdin)
-    assert ended.status == 0, ended
+    """Submit a run and drive it as far as it goes. Gives RUN."""
+    request = f"{workflow}-{customer}"
+    told = _cli(here).data(
+        "submit", workflow, "--input", "-", "--request-id", request, stdin={"customer": customer}
+    )  # fmt: skip
     if drive:
         here.cli.drive()
-    return ended.data
+    return shown(here, told["run_id"])
+
+
+def shown(here: House, run: str) -> dict[str, Any]:
+    """RUN."""
+    return _cli(here).data("runs", "show", run)
+
+
+def newest_review(here: House) -> dict[str, Any]:
+    """The review that was opened last."""
+    return _cli(here).data("reviews", "list")["items"][0]
 
 
 def answered(here: House, word: str, person: str, *more: str) -> None:
     """A person answers the newest open review."""
-    review = here.cli.json("reviews", "list", "--state", "open").data["items"][0]
-    here.cli.environ["COUNTERFOIL_SECRET"] = here.secret(person)
-    ended = here.cli.json(
-        "reviews", word, review["review_id"], "--digest", review["digest"], "--by", person, *more
-    )  # fmt: skip
-    del here.cli.environ["COUNTERFOIL_SECRET"]
-    assert ended.status == 0, ended
+    review = _cli(here).data("reviews", "list", "--state", "open")["items"][0]
+    cli = Apart(here.cli.folder, here.cli.environ | {"COUNTERFOIL_SECRET": here.secret(person)})
+    cli.data("reviews", word, review["review_id"], "--digest", review["digest"], "--by", person, *more)
 
 
 def crashed_worker(here: House, boundary: str) -> None:
     """A worker of its own, which is killed at a boundary."""
-    environ = _clean(here) | {"COUNTERFOIL_CRASH_AT": boundary}
-    ended = subprocess.run(
-        [*COMMAND, "worker", "--until-idle"], cwd=here.cli.folder, env=environ, stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=ENDS_WITHIN, check=False,
-    )  # fmt: skip
-    assert ended.returncode == -signal.SIGKILL, ended
+    cli = Apart(here.cli.folder, here.cli.environ | {"COUNTERFOIL_CRASH_AT": boundary})
+    ended = cli("worker", "--until-idle")
+    assert ended.status == -signal.SIGKILL, ended
 
 
 @contextmanager
 def worker(here: House) -> Generator["subprocess.Popen[bytes]", None, None]:
     """A worker process beside the server, ended with the block."""
     process = subprocess.Popen(
-        [*COMMAND, "worker"], cwd=here.cli.folder, env=_clean(here), stdin=subprocess.DEVNULL,
+        [*COMMAND, "worker"], cwd=here.cli.folder, env=_cli(here).whole_environ(), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -105,29 +110,19 @@ def a_life(here: House) -> None:
     wait_until(here, "run-2", "parked")
 
 
-def wait_until(here: House, run: str, state: str) -> None:
-    """Drive until a run stands there; what waits for a pause is waited for by `submit --wait`'s own signal."""
-    for _ in range(100):
+def wait_until(here: House, run: str, state: str) -> dict[str, Any]:
+    """Drive until a run stands there. A pause between tries is waited for by `submit --wait`, which the run's own move ends."""
+    for _ in range(TRIES):
         here.cli.drive()
-        shown = here.cli.json("runs", "show", run).data
-        if shown["state"] == state:
-            return
-        stdin = json.dumps(json.loads(_input_of(here, shown["run_id"]))).encode()
-        request = shown["request_id"]
-        here.cli.json(
-            "submit", shown["workflow"], "--input", "-", "--request-id", request, "--wait", "0.2", stdin=stdin
-        )  # fmt: skip
-    raise AssertionError(shown)
+        now = shown(here, run)
+        if now["state"] == state:
+            return now
+        workflow, request = now["workflow"], now["request_id"]
+        stdin = json.dumps({"customer": request.removeprefix(f"{workflow}-")}).encode()
+        here.cli.json("submit", workflow, "--input", "-", "--request-id", request, "--wait", "0.2", stdin=stdin)
+    raise AssertionError(shown(here, run))
 
 
-def _input_of(here: House, run_id: str) -> str:
-    import apsw
-
-    with apsw.Connection(str(here.cli.folder / "counterfoil.db"), flags=apsw.SQLITE_OPEN_READONLY) as database:
-        (text,) = next(database.execute("select input from runs where run_id = ?", (run_id,)))
-    return str(text)
-
-
-def _clean(here: House) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERFOIL_")}
-    return kept | here.cli.environ
+def _cli(here: House) -> Apart:
+    assert isinstance(here.cli, Apart)
+    return here.cli

@@ -3,7 +3,7 @@
 Not imported: it is written out. The clerk answers at once and names a price, so that no model is needed.
 """
 
-SOURCE = '''
+SOURCE = """
 import asyncio
 from datetime import timedelta
 from decimal import Decimal
@@ -60,6 +60,12 @@ async def send_letter(call: Call, case: Case) -> Receipt:
     reply = await call.http.post("/letters", json=case.model_dump())
     return Receipt(reference=str(reply.json()["id"]))
 
+@app.operation(receiver="post", business_key="customer", owner="desk", contract=Contract(api_version="1", classifier=YES,
+               procedure="Ask the post office."), review=MANAGER)
+async def send_notice(call: Call, case: Case) -> Receipt:
+    reply = await call.http.post("/notices", json=case.model_dump())
+    return Receipt(reference=str(reply.json()["id"]))
+
 async def find_parcel(ask: Ask, case: Case) -> Seen[Receipt]:
     page = (await ask.http.get("/parcels", params={"reference": ask.operation_id})).json()
     found = [Found(Receipt(reference=item["id"]), payload=Case(**item["payload"])) for item in page["data"]]
@@ -87,7 +93,8 @@ async def onboard(run: Run, case: Case) -> Receipt:
     await run.message("agent", "I propose a case for " + drafted.company + ".")
     proposal = None
     while True:
-        proposal = await run.propose(create_case, drafted.model_copy(update={"customer": case.customer}), replaces=proposal, sources=sources)
+        named = drafted.model_copy(update={"customer": case.customer})
+        proposal = await run.propose(create_case, named, replaces=proposal, sources=sources)
         try:
             return await run.perform(create_case, proposal)
         except ReviewRejected as rejected:
@@ -98,6 +105,10 @@ async def onboard(run: Run, case: Case) -> Receipt:
 @app.workflow(version=1, budget=BUDGET)
 async def sign(run: Run, case: Case) -> Receipt:
     return await run.perform(create_contract, case)
+
+@app.workflow(version=1, budget=BUDGET)
+async def notice(run: Run, case: Case) -> Receipt:
+    return await run.perform(send_notice, case)
 
 @app.workflow(version=1, budget=BUDGET)
 async def letter(run: Run, case: Case) -> Receipt:
@@ -115,4 +126,4 @@ async def long(run: Run, case: Case) -> int:
     for n in range(2000):
         await run.step(count, n)
     return 2000
-'''
+"""

@@ -117,7 +117,7 @@ class Evidence:
             return listed(allowed_actions(Shown.of(opened, reader), weighed), None)
 
     def moved(self, operation: str, since_version: int) -> dict[str, Any]:
-        """`{items: [{sequence, kind, ..., version, columns}]}`: what changed an operation after a version that somebody saw."""
+        """`{items: [{sequence, kind, ..., columns}]}`: what was recorded of an operation after a version that somebody saw."""
         with self._opened().read() as reader:
             record = _operation(reader, operation)
             return listed(moves_after(record, reader.entries(record.run_id), since_version), None)

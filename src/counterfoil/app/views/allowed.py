@@ -50,7 +50,8 @@ def allowed_actions(shown: Shown, weighed: Weighed) -> list[dict[str, Any]]:
 
 
 def _action(action: str, label: str, act: str, weighed: Weighed, reason: str | None, command: str) -> dict[str, Any]:
-    reason = weighed.forbids(act) or reason
+    # What the record forbids is said first: it forbids everybody.
+    reason = reason or weighed.forbids(act)
     return {"action": action, "label": label, "allowed": reason is None, "reason": reason, "command": command}
 
 

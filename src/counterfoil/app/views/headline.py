@@ -24,7 +24,7 @@ def headline(run: Mapping[str, Any]) -> str:
 
 def _waiting(run: Mapping[str, Any]) -> str:
     waits = {wait["id"] for wait in run["pending"] if wait["kind"] == "review"}
-    asked = [review for review in run["records"]["approvals"] if review["review_id"] in waits]
+    asked = [review for review in run["records"]["approvals"] or [] if review["review_id"] in waits]
     if not asked:
         return str(run["sentence"])
     drafts = " and ".join(f"draft {review['proposal_version']}" for review in asked)

@@ -51,14 +51,29 @@ def life_view(operation: OperationRecord, entries: Sequence[Entry]) -> dict[str,
 
 
 def moves_after(operation: OperationRecord, entries: Sequence[Entry], version: int) -> list[dict[str, Any]]:
-    """`[{sequence, kind, name, at, actor, digest, version, columns}]`: every entry that raised the operation above `version`."""
-    found: list[dict[str, Any]] = []
+    """`[{sequence, kind, name, at, actor, digest, columns}]`: what was recorded about the operation after a version of it.
+
+    One commit may hold several entries, of which the last carries the rows: all of them are told.
+    """
+    about: list[tuple[Entry, dict[str, Any]]] = []
     for entry in entries:
         columns = _columns(operation, entry)
-        if columns.get("version", 0) > version:
-            told = sorted(set(columns) - {"version"})
-            found.append(entry_line(entry) | {"version": columns["version"], "columns": told})
-    return found
+        if 0 < columns.get("version", 0) <= version:
+            about.clear()
+        elif columns or _is_about(operation, entry):
+            about.append((entry, columns))
+    commits = {entry.at for entry, columns in about if columns}
+    return [
+        entry_line(entry) | {"columns": sorted(set(columns) - {"version"})}
+        for entry, columns in about
+        if entry.at in commits
+    ]
+
+
+def _is_about(operation: OperationRecord, entry: Entry) -> bool:
+    """The entry names the operation in what it says."""
+    named = f'"operation_id":"{operation.operation_id}"'
+    return named in entry.body and parsed(entry.body)["data"].get("operation_id") == operation.operation_id
 
 
 def _columns(operation: OperationRecord, entry: Entry) -> dict[str, Any]:

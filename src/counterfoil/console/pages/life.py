@@ -5,8 +5,20 @@ from typing import Any
 
 WIDTH, HEIGHT = 340, 232
 _BOX = (104, 34)  # of a state, in the picture's units
-_PLACES = {"prepared": (10, 12), "in_flight": (10, 98), "unknown": (212, 98), "succeeded": (10, 186), "failed": (212, 186)}
-_WORDS = {"prepared": "prepared", "in_flight": "in flight", "unknown": "unknown", "succeeded": "succeeded", "failed": "failed"}
+_PLACES = {
+    "prepared": (10, 12),
+    "in_flight": (10, 98),
+    "unknown": (212, 98),
+    "succeeded": (10, 186),
+    "failed": (212, 186),
+}
+_WORDS = {
+    "prepared": "prepared",
+    "in_flight": "in flight",
+    "unknown": "unknown",
+    "succeeded": "succeeded",
+    "failed": "failed",
+}
 # Each move as a path between the boxes, ending where its head is drawn, with the direction of the head in degrees.
 _PATHS: dict[tuple[str, str], tuple[str, int, int, int]] = {
     ("prepared", "in_flight"): ("M54 46V90", 54, 98, 90),
@@ -31,7 +43,15 @@ def picture_of(life: Mapping[str, Any]) -> dict[str, Any]:
         for x, y in [_PLACES[state["status"]]]
     ]
     moves = [
-        {"path": path, "x": x, "y": y, "turn": turn, "taken": move["taken"], "begins": move["begins"], "ends": move["ends"]}
+        {
+            "path": path,
+            "x": x,
+            "y": y,
+            "turn": turn,
+            "taken": move["taken"],
+            "begins": move["begins"],
+            "ends": move["ends"],
+        }
         for move in life["moves"]
         if (move["begins"], move["ends"]) in _PATHS
         for path, x, y, turn in [_PATHS[move["begins"], move["ends"]]]

@@ -53,9 +53,11 @@ def _with_place(action: dict[str, Any], operation: dict[str, Any], run: dict[str
         return action | {"place": f"/operations/op-{number}/lookup", "post": True}
     if action["action"] in WAYS:
         return action | {"place": f"/operations/op-{number}/resolve?way={WAYS[action['action']]}", "post": False}
-    approval: dict[str, Any] = operation["approval"] or {}
+    approval: dict[str, Any] = operation["approval"] or {"number": 0}
     if action["action"] == "withdraw":
         return action | {"place": f"/reviews/rev-{approval.get('number')}#withdraw", "post": False}
-    open_review = next((r["number"] for r in run["records"]["approvals"] if r["state"] == "open"), approval.get("number"))
+    open_review = next(
+        (r["number"] for r in run["records"]["approvals"] or [] if r["state"] == "open"), approval.get("number")
+    )
     place = LINKS[action["action"]].format(review=open_review, run=run["number"])
     return action | {"place": place, "post": False}

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, File, Request, UploadFile
 from starlette.responses import Response
 
 from counterfoil.app.desk import Desk
@@ -14,14 +14,25 @@ from counterfoil.model.errors import Refused
 # The ways to resolve, each with what it means; the action of `evidence.actions` that allows it.
 WAYS = (
     ("succeeded", "resolve_succeeded", "It happened", "The receiver holds it. Name the receiver's own reference."),
-    ("failed", "resolve_failed", "It did not happen", "Proof that the receiver has nothing, and that nothing can still arrive."),
+    (
+        "failed",
+        "resolve_failed",
+        "It did not happen",
+        "Proof that the receiver has nothing, and that nothing can still arrive.",
+    ),
     ("send-again", "send_again_same", "Send again, same key", "The receiver itself makes the repeat harmless."),
-    ("send-again-new", "send_again_new", "Send again, new key", "A second effect is possible; the old key stays under watch."),
+    (
+        "send-again-new",
+        "send_again_new",
+        "Send again, new key",
+        "A second effect is possible; the old key stays under watch.",
+    ),
 )
 HELD = (
     ("failed", "refuse", "Refuse it", "It is not meant twice. Nothing is sent."),
     ("send-again", "allow", "Allow it as one more", "Both are meant. It is sent under its own identity."),
 )
+_BLANK = {"way": "", "reference": "", "reason": "", "evidence": "", "version": ""}
 _MOVED = frozenset({"stale_version", "not_in_doubt", "attempt_live", "unsafe_repeat"})
 
 
@@ -79,13 +90,19 @@ def _form(request: Request, at: Desk, operation: str, given: dict[str, str], pro
     evidence = at.evidence.operation(operation)
     actions = {action["action"]: action for action in at.evidence.actions(operation)["items"]}
     ways = [
-        {"name": name, "title": title, "sentence": sentence, "allowed": actions[action]["allowed"], "reason": actions[action]["reason"]}
+        {
+            "name": name,
+            "title": title,
+            "sentence": sentence,
+            "allowed": actions[action]["allowed"],
+            "reason": actions[action]["reason"],
+        }
         for name, action, title, sentence in (HELD if "refuse" in actions else WAYS)
     ]
     reasons = {way["reason"] for way in ways if not way["allowed"]}
     return page(
         request, "operation/resolve.html", desk=at, status=422 if problem else 200, operation=shown, ways=ways,
-        evidence=evidence, given=given, problem=problem, run=at.runs.show(shown["run_id"]),
+        evidence=evidence, given=_BLANK | given, problem=problem, run=at.runs.show(shown["run_id"]),
         closed=reasons.pop() if len(reasons) == 1 and not any(way["allowed"] for way in ways) else None,
     )  # fmt: skip
 

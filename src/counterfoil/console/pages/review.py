@@ -27,7 +27,12 @@ def routes() -> APIRouter:
 
     @router.post("/reviews/{review}")
     async def answer(
-        request: Request, review: str, at: AtDesk, digest: str = Form(""), decision: str = Form(""), comment: str = Form("")
+        request: Request,
+        review: str,
+        at: AtDesk,
+        digest: str = Form(""),
+        decision: str = Form(""),
+        comment: str = Form(""),
     ) -> Response:
         count_answer(request, at.actor)
         if decision not in ("approve", "reject", "revise"):
@@ -38,7 +43,9 @@ def routes() -> APIRouter:
             if decision == "approve":
                 given = await at.reviews.approve(review, digest=digest, comment=comment)
             else:
-                given = await at.reviews.reject(review, digest=digest, comment=comment, ask_revision=decision == "revise")
+                given = await at.reviews.reject(
+                    review, digest=digest, comment=comment, ask_revision=decision == "revise"
+                )
         except Refused as refused:
             if refused.code not in _STALE:
                 raise
@@ -49,7 +56,9 @@ def routes() -> APIRouter:
     async def withdraw(request: Request, review: str, at: AtDesk, comment: str = Form("")) -> Response:
         count_answer(request, at.actor)
         await at.reviews.withdraw(review, comment=comment)
-        return done(request, address(request, f"/reviews/{review}"), "The approval is taken back; nothing is sent under it.")
+        return done(
+            request, address(request, f"/reviews/{review}"), "The approval is taken back; nothing is sent under it."
+        )
 
     return router
 
@@ -60,7 +69,8 @@ def _shown(request: Request, at: Desk, review: str) -> Response:
     actions = {a["action"]: a for a in at.evidence.actions(shown["operation_id"])["items"]}
     return page(
         request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty,
-        withdraw=actions.get("withdraw"), fields=payload_fields(shown["payload"]), newest=at.evidence.newest(shown["run_id"])["sequence"], **_around(at, shown),
+        withdraw=actions.get("withdraw"), fields=payload_fields(shown["payload"]),
+        newest=at.evidence.newest(shown["run_id"])["sequence"], **_around(at, shown),
     )  # fmt: skip
 
 
@@ -76,8 +86,8 @@ def _stale(request: Request, at: Desk, review: str, digest: str, decision: str, 
 
 def _newer_rows(question: dict[str, Any], around: dict[str, Any]) -> list[dict[str, Any]]:
     """The difference between the version that was answered and the one that is asked about now."""
-    payloads = {version["version"]: version["payload"] for version in question["versions"]}
-    shown = next((version["version"] for version in question["versions"] if version["current"]), None)
+    payloads = {version["version"]: version["payload"] for version in question["versions"] or []}
+    shown = next((version["version"] for version in question["versions"] or [] if version["current"]), None)
     current = around["current"]
     if current is None or shown is None or current["proposal_version"] == shown:
         return []
@@ -89,11 +99,11 @@ def _answered(request: Request, at: Desk, review: str, given: dict[str, Any]) ->
     shown = at.reviews.show(review)
     where = address(request, f"/reviews/rev-{shown['number']}")
     if given["decided"] == "earlier":
-        text = f"{shown['reviewer']} had {_WORDS.get(given['state'], given['state'])} it already; your answer is kept beside it."
+        text = f"{shown['reviewer'] or 'Somebody'} had {_WORDS.get(given['state'], given['state'])} it already; your answer is kept beside it."
         return done(request, where, text, "calm")
     if given["state"] == "open":
         question = at.evidence.question(review)
-        text = f"Your approval counts: {len(question['approvals'])} of {question['needed']}. It waits for another person."
+        text = f"Your approval counts: {len(question['approvals'] or [])} of {question['needed']}. It waits for another person."
         return done(request, where, text)
     draft = f"draft {shown['proposal_version']}"
     text = {
@@ -108,6 +118,8 @@ def _around(at: Desk, review: dict[str, Any]) -> dict[str, Any]:
     run = at.runs.show(review["run_id"])
     records = run["records"]
     operation = next(o for o in records["operations"] if o["operation_id"] == review["operation_id"])
-    asked = [r for r in records["approvals"] if r["operation_id"] == review["operation_id"] and r["state"] == "open"]
+    asked = [
+        r for r in records["approvals"] or [] if r["operation_id"] == review["operation_id"] and r["state"] == "open"
+    ]
     current = asked[-1] if asked and asked[-1]["review_id"] != review["review_id"] else None
     return {"run": run, "operation": operation, "current": current}

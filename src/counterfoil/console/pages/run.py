@@ -119,4 +119,4 @@ def _numbers(run: dict[str, Any]) -> dict[str, int]:
     """The numbers that people see, by id."""
     records = run["records"]
     known = {operation["operation_id"]: operation["number"] for operation in records["operations"]}
-    return known | {approval["review_id"]: approval["number"] for approval in records["approvals"]}
+    return known | {approval["review_id"]: approval["number"] for approval in records["approvals"] or []}

@@ -62,6 +62,7 @@ def _placed(bars: Sequence[Mapping[str, Any]], begins: int, span: int, top: int)
             | {
                 "x": f"{x:.5f}", "width": f"{width:.5f}", "y": top + line * LINE, "words": words,
                 "fits": width > 4 + 0.9 * len(bar["label"]),
+                "narrow": width < 5 + 2.2 * len(bar["label"]),
             }
         )  # fmt: skip
     return placed, len(free_from)
