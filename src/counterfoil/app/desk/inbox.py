@@ -11,6 +11,7 @@ from counterfoil.app.inbox_bulk import Act, Verbs
 from counterfoil.app.inbox_place import Visible, everything
 from counterfoil.model.access import Act as Permitted
 from counterfoil.model.access import RecordKind
+from counterfoil.model.errors import Refused
 from counterfoil.model.inbox import InboxFilter
 from counterfoil.rules.permissions import Wish, visible
 from counterfoil.store.inbox import InboxRow
@@ -41,7 +42,7 @@ class DeskInbox:
     def show(self, subject: str) -> dict[str, Any]:
         """ITEM and `said`."""
         with self._sight.look() as look:
-            return _withheld(look, self._noun.show(subject, visible=_seen(look)))
+            return _withheld(look, self._found(look, subject))
 
     async def take(self, subject: str) -> dict[str, Any]:
         """Say: I work on this."""
@@ -97,13 +98,41 @@ class DeskInbox:
     def _tendable(self, subject: str) -> str:
         """Its id. Raises Refused(not_found) for what is not seen, Refused(not_permitted) where the person may not tend it."""
         with self._sight.look() as look:
-            item = self._noun.show(subject, visible=_seen(look))
+            item = self._found(look, subject)
             look.must(_wish(Permitted.TEND, item))
         return item["subject"]
+
+    def _found(self, look: Look, text: str) -> dict[str, Any]:
+        """ITEM of what was typed, among what is seen: of anything else not even that it is over, or one of several, is told."""
+        seen = _named(look, text)
+        try:
+            return self._noun.show(seen or text, visible=_seen(look))
+        except Refused:
+            if seen is not None:
+                raise
+            raise Refused("not_found", what="thing in the inbox", id=text) from None
 
     def _shown(self, item: dict[str, Any]) -> dict[str, Any]:
         with self._sight.look() as look:
             return _withheld(look, item)
+
+
+def _named(look: Look, text: str) -> str | None:
+    """The id of the one review, run or incident that is seen and meant. Raises Refused(ambiguous_id)."""
+    found: set[str] = set()
+    for find in (
+        lambda: look.review(text)[0].review_id,
+        lambda: look.run(text).run_id,
+        lambda: look.incident(text)[0].incident_id,
+    ):
+        try:
+            found.add(find())
+        except Refused as refused:
+            if refused.code != "not_found":
+                raise
+    if len(found) > 1:
+        raise Refused("ambiguous_id", what="thing in the inbox", id=text)
+    return next(iter(found), None)
 
 
 def _seen(look: Look) -> Visible:
