@@ -35,9 +35,16 @@ _KNOWN = {
         "1800",
         "how long a run may work without an entry before it is parked as no_progress",
     ),
+    "COUNTERFOIL_OIDC_ISSUER": ("", "the OpenID Connect provider that people sign in with, as it names itself"),
+    "COUNTERFOIL_OIDC_CLIENT_ID": ("", "the name under which the provider knows this console"),
+    "COUNTERFOIL_OIDC_CLIENT_SECRET": ("", "the console's secret at the provider"),
+    "COUNTERFOIL_OIDC_CLAIM": ("preferred_username", "the claim that names the person at the first sign-in"),
     "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
     "COUNTERFOIL_METRICS": ("loopback", "who reads /metrics without a token: loopback, or with `token` nobody"),
-    "COUNTERFOIL_TRUSTED_PROXIES": ("", "addresses whose X-Forwarded-For and X-Forwarded-Proto headers `serve` believes"),
+    "COUNTERFOIL_TRUSTED_PROXIES": (
+        "",
+        "addresses whose X-Forwarded-For and X-Forwarded-Proto headers `serve` believes",
+    ),
     "COUNTERFOIL_CONSOLE_URL": ("", "the console's address as people reach it, for the links in notices"),
     "COUNTERFOIL_OTEL": (
         "",
@@ -45,7 +52,7 @@ _KNOWN = {
     ),
     "COUNTERFOIL_LOG": ("", "text or json: also log what happens, a line each on stderr; by default only what goes wrong"),
 }
-_SECRET = frozenset({"COUNTERFOIL_SECRET"})
+_SECRET = frozenset({"COUNTERFOIL_SECRET", "COUNTERFOIL_OIDC_CLIENT_SECRET"})
 
 
 def environment() -> Mapping[str, str]:

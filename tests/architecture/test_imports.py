@@ -9,8 +9,17 @@ from tests.architecture.source import Source, imports, report, shipped
 CORE = {"apsw", "cryptography", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
 EXTRAS = {
     "agents": {"pydantic_ai", "genai_prices"},
-    "app": {"apprise", "authlib", "opentelemetry", "prometheus_client", "standardwebhooks"},
-    "console": {"fastapi", "starlette", "uvicorn", "jinja2", "markupsafe", "authlib", "python_multipart", "sse_starlette"},
+    "app": {"apprise", "authlib", "joserfc", "opentelemetry", "prometheus_client", "standardwebhooks"},
+    "console": {
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "jinja2",
+        "markupsafe",
+        "authlib",
+        "python_multipart",
+        "sse_starlette",
+    },
     "examples": {"pydantic_ai", "pypdf"},
 }
 

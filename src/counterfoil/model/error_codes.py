@@ -124,6 +124,17 @@ _ALL = (
         "The token is unknown, expired or revoked.",
         "Nothing was changed. Make another with `counterfoil tokens create`.",
     ),
+    ErrorCode(
+        "provider_refused",
+        "The sign-in by the provider is refused: {problem}.",
+        "Nothing was changed. Begin the sign-in again; an administrator adds people with `counterfoil people add`.",
+    ),
+    ErrorCode(
+        "provider_unreachable",
+        "The provider {issuer} cannot be asked: {problem}.",
+        "Nothing was changed. Try again, or sign in with your secret.",
+        MISSING,
+    ),
     ErrorCode("session_over", "The session is over.", "Nothing was changed. Sign in again."),
     # over HTTP
     ErrorCode(
@@ -330,7 +341,9 @@ _ALL = (
         "Declare it with app.receiver(...).",
     ),
     ErrorCode(
-        "worker_stopped", "The worker {worker_id} has stopped.", "Nothing is left to quiet; look at the list of workers."
+        "worker_stopped",
+        "The worker {worker_id} has stopped.",
+        "Nothing is left to quiet; look at the list of workers.",
     ),
     ErrorCode("setting_missing", "The setting {name} is not in the environment.", "Set it and start again."),
     # storage

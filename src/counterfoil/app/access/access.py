@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from counterfoil import settings
 from counterfoil.app.access.actor import Actor
 from counterfoil.app.access.grants import Grants
 from counterfoil.app.access.proof import token_over
@@ -19,6 +21,10 @@ from counterfoil.model.people import PersonRecord
 _NOBODY = "scrypt$00000000000000000000000000000000$"  # compared with for an unknown name: it takes as long
 
 
+if TYPE_CHECKING:
+    from counterfoil.app.access.provider import Provider
+
+
 class Access:
     """`app.access`. Nothing else makes an Actor."""
 
@@ -26,6 +32,7 @@ class Access:
         self._opened = opened
         self.grants = Grants(opened, roles)
         self.tokens = Tokens(opened)
+        self._provider: Provider | None = None
 
     def by_secret(self, name: str, secret: str) -> Actor:
         """Blocks for the time of one scrypt. Raises Refused(sign_in_refused): which of the two was wrong is not told."""
@@ -58,6 +65,18 @@ class Access:
         if person.revoked_at is not None:
             raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
         return Actor(person.name, "development")
+
+    def provider(self) -> "Provider | None":
+        """The OpenID Connect provider of the settings, None where none is set: `await begin(...)`, `await finish(...)`.
+
+        Raises Refused(setting_missing) where only a part is set, Refused(tool_missing) without the extra `console`.
+        """
+        if self._provider is None:
+            issuer = settings.value_of("COUNTERFOIL_OIDC_ISSUER")
+            if not issuer:
+                return None
+            self._provider = _provider(self._opened, issuer)
+        return self._provider
 
     async def begin(self, actor: Actor, lifetime: timedelta = LIFETIME) -> str:
         """Begin a browser's session and write down that the person signed in. Gives the cookie's value: 64 hex digits.
@@ -92,3 +111,21 @@ class Access:
     async def end(self, value: str) -> None:
         """Sign out. A session that is over already stays so."""
         await self._opened().write(TouchSession(session_id(value), ended=True))
+
+
+def _provider(opened: Callable[[], Opened], issuer: str) -> "Provider":
+    try:
+        from counterfoil.app.access.provider import Provider, ProviderSettings
+    except ImportError as problem:
+        raise Refused(
+            "tool_missing", tool="Authlib", install="Install it with `pip install 'counterfoil[console]'`."
+        ) from problem
+    client, secret = _needed("COUNTERFOIL_OIDC_CLIENT_ID"), _needed("COUNTERFOIL_OIDC_CLIENT_SECRET")
+    return Provider(opened, ProviderSettings(issuer, client, secret, settings.value_of("COUNTERFOIL_OIDC_CLAIM")))
+
+
+def _needed(name: str) -> str:
+    value = settings.value_of(name)
+    if not value:
+        raise Refused("setting_missing", name=name)
+    return value
