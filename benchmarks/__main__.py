@@ -13,7 +13,7 @@ from benchmarks.machine import described
 from benchmarks.observer import observe
 from benchmarks.plan import Plan
 from benchmarks.suites import SUITES
-from benchmarks.tables import written
+from benchmarks.tables import into, written
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,6 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     document = {"ok": True, "schema": "benchmarks/1", "data": data, "warnings": []}
     if asked.out is not None:
         asked.out.write_text(json.dumps(document, indent=1) + "\n")
+    if asked.into is not None:
+        asked.into.write_text(into(asked.into.read_text(), data))
     print(json.dumps(document) if asked.json else written(data))
     if asked.count:
         return 0
@@ -37,6 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, choices=range(1, 101), metavar="N")
     parser.add_argument("--scale", type=float, default=1.0, help="1 is the full size; less shortens every workload")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the JSON document there too")
+    parser.add_argument(
+        "--into", type=Path, metavar="FILE", help="put the tables between the marks of a page (docs/performance.md)"
+    )
     parser.add_argument("--count", action="store_true", help="only count what a step costs; nothing is timed")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     return parser

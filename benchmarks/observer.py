@@ -37,6 +37,8 @@ def observe(acknowledged: int) -> dict[str, int]:
             child.kill()
             child.wait()
             child.stdout.close()
+        if len(told) < acknowledged:
+            raise RuntimeError(f"the worker ended by itself after {len(told)} acknowledged steps: nothing was observed")
         stored = _stored(Path(folder))
         assert told <= stored, f"acknowledged and not stored: {sorted(told - stored)[:5]}"
         return {"acknowledged": len(told), "stored": len(stored)}

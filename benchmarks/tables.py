@@ -35,6 +35,18 @@ def written(data: dict[str, Any]) -> str:
     )
 
 
+BEGIN, END = "<!-- measured: python -m benchmarks --into FILE writes what follows -->", "<!-- end of measured -->"
+
+
+def into(page: str, data: dict[str, Any]) -> str:
+    """The page with these tables between its two marks. Raises ValueError without them."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page has no {BEGIN} and {END}")
+    return f"{before}{begin}\n\n{written(data)}\n\n{end}{after}"
+
+
 def _shown(value: float | None) -> str:
     if value is None:
         return ""

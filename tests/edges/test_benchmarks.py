@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.counting import per_step
 from benchmarks.suites import SUITES
+from benchmarks.tables import BEGIN, END
 
 ROOT = Path(__file__).parent.parent.parent
 ROW = {
@@ -44,8 +45,11 @@ def test_runs_at_once_share_commits_and_flushes() -> None:
 
 
 def test_a_tiny_run_of_every_suite_gives_the_fixed_fields(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    data = benchmarks("--scale", "0.01", "--rounds", "1", "--peers", "dbos,langgraph", "--out", str(out))
+    out, page = tmp_path / "out.json", tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    data = benchmarks(
+        "--scale", "0.01", "--rounds", "1", "--peers", "dbos,langgraph", "--out", str(out), "--into", str(page)
+    )
     assert set(data) == {"machine", "rows", "ratios", "observer", "not_run"}
     assert {row["suite"] for row in data["rows"]} == set(SUITES)
     assert all(set(row) == ROW for row in data["rows"])
@@ -54,3 +58,13 @@ def test_a_tiny_run_of_every_suite_gives_the_fixed_fields(tmp_path: Path) -> Non
     assert data["observer"]["stored"] >= data["observer"]["acknowledged"] >= 100
     assert [each["system"] for each in data["not_run"]] == ["dbos", "langgraph"]
     assert json.loads(out.read_text())["data"] == data
+    names = [ratio["name"] for ratio in data["ratios"]]
+    assert {"steps_256_to_plain_loop", "steps_256_processes_to_plain_loop"} <= set(names)
+    first, *_, last = page.read_text().splitlines()
+    assert (first, last) == ("before", "after") and "old" not in page.read_text()
+    assert all(f"| {name} |" in page.read_text() for name in names)
+
+
+def test_the_page_can_be_written_anew() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text()
+    assert page.index(BEGIN) < page.index("steps_256_to_plain_loop") < page.index(END)
