@@ -27,6 +27,7 @@ from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
 from counterfoil.app.metrics import Metrics
+from counterfoil.app.money import MoneyNoun
 from counterfoil.app.notices import Notices
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
@@ -89,6 +90,7 @@ class App:
         self.reviews = Reviews(self.open)
         self.people = People(self.open)
         self.keys = ApprovalKeys(self.open)
+        self.money = MoneyNoun(self.open)
         self.signals = Signals(self.open)
         self.incidents = Incidents(self.open)
         self.inbox = Inbox(self.open)

@@ -20,6 +20,13 @@ SHAPES: dict[str, str] = {
     ),
     "AMOUNT": "{minor, currency}",
     "ANSWERS": "{needed, given:[{person, decision: approve|reject, at, comment, signed}]}",
+    "IMPORT": "{import_id, receiver, file, file_digest, by, at, lines, matched, resolved}",
+    "STATEMENT": (
+        "{import_id, file, file_digest, receiver, dry_run, lines, skipped, matched, resolved:[LINE], not_resolved:[LINE], "
+        "mismatch:[LINE], several:[LINE], theirs_not_ours:[LINE], ours_not_theirs:[{operation_id, number, operation, "
+        "amount:AMOUNT, first_sent_at, closed_at}], unreadable:[{line, problem}], window:{begins_at, ends_at}, sound}"
+    ),
+    "LINE": "{line, reference, amount:AMOUNT, at, operation_id, operations:[op-NUMBER], why, code}",
     "KEY": "{key_id, public_key, added_by, added_at, revoked_at, signed_by, counts}",
     "OPERATION": (
         "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "
@@ -45,6 +52,16 @@ SHAPES: dict[str, str] = {
         "{incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by, reason, "
         "next_action:NEXT}"
     ),
+    "METRIC": (
+        "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
+        "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"
+    ),
+    "ITEM": (
+        "{subject, kind: review|run|incident, number, run_id, run_number, workflow, request_id, operation_id, operation_number, "
+        "operation, receiver, business_key, target, amount:{minor, currency}, reason, role, owner, owner_then, since_at, "
+        "age_seconds, deadline_at, overdue, sentence, next_action:NEXT, taken_by, snoozed_until, snooze_reason, escalated_to, comments}"
+    ),
+    "ACT": "{at, person, verb, what, subject, run_id, sequence, ordinal, digest, details}",
     "METRIC": (
         "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
         "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from counterfoil.cli import checks, demo, explain, init, looking, metrics, sandbox, schema, serve, submit, worker
+from counterfoil.cli import checks, demo, explain, init, looking, metrics, money, sandbox, schema, serve, submit, worker
 from counterfoil.cli.audit import audit
 from counterfoil.cli.command import Group
 from counterfoil.cli.inbox import inbox
 from counterfoil.cli.incidents import incidents
 from counterfoil.cli.keys import keys
+from counterfoil.cli.money import reconcile
 from counterfoil.cli.operations import operations
 from counterfoil.cli.people import people
 from counterfoil.cli.restore import restore
@@ -53,9 +54,24 @@ def root() -> typer.Typer:
 
     for each in (init, submit, worker, serve):
         each.add_to(top)
-    for noun in (runs, operations, reviews, inbox, audit, people, roles, tokens, keys, signals, incidents, writes, restore):
+    for noun in (
+        runs,
+        operations,
+        reviews,
+        inbox,
+        audit,
+        people,
+        roles,
+        tokens,
+        keys,
+        reconcile,
+        signals,
+        incidents,
+        writes,
+        restore,
+    ):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (looking, metrics, explain):
+    for each in (looking, metrics, money, explain):
         each.add_to(top)
     for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)

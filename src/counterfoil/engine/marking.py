@@ -82,7 +82,7 @@ def _is_whole(name: str, field: str, hint: Any, money: Money, hints: Mapping[str
     if not is_currency(money.currency):
         if money.currency not in hints:
             raise _wrong(name, f"{money.currency!r} is neither a currency code nor a field of the payload")
-        if not all(_is_text(each) for each in _alternatives(hints[money.currency])):
+        if not all(_is_text(each) for each in _alternatives(hints[money.currency]) if each is not NoneType):
             raise _wrong(name, f"the currency's field {money.currency} is no text")
     return kinds == {Decimal}
 

@@ -23,6 +23,7 @@ from counterfoil.rules.permissions import Place
 from counterfoil.store.acts import ActsReader
 from counterfoil.store.figures import Figures
 from counterfoil.store.inbox import InboxReader
+from counterfoil.store.sums import Sum as Sum
 
 if TYPE_CHECKING:
     from counterfoil.store.transaction import Transaction
@@ -151,7 +152,7 @@ class Found:
     """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident, worker or person.
 
     `matched` is what of it the text is: id, number, request id, business key, reference, target or person; or what the
-    person of that name did with it: answered, withdrew, resolved, closed, tended, submitted, resumed, cancelled, works on.
+    person of that name did with it: answered, withdrew, resolved, closed, tended, looked up, submitted, resumed, cancelled, works on.
     """
 
     kind: str
@@ -229,6 +230,14 @@ class Lists(Protocol):
 
     def named(self, text: str, *, limit: int = 20) -> list[Found]:
         """What has this id, an id that begins so, or this number."""
+        ...
+
+    def sums(self, begin: int, end: int) -> list[Sum]:
+        """What was approved or closed from `begin` until before `end`, and what was first sent then and is in doubt now."""
+        ...
+
+    def succeeded(self, receiver: str, begin: int, end: int) -> list[OperationRecord]:
+        """Operations that were first sent and succeeded within this time, both ends included, by number."""
         ...
 
     def find(self, text: str, *, limit: int = 20) -> list[Found]:

@@ -18,8 +18,10 @@ from counterfoil.store.sqlite_acts import SqliteActs
 from counterfoil.store.sqlite_figures import SqliteFigures
 from counterfoil.store.sqlite_finding import SqliteFinding
 from counterfoil.store.sqlite_inbox import SqliteInbox
+from counterfoil.store.sqlite_money import SqliteMoney
 from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
 from counterfoil.store.sqlite_upkeep import SqliteUpkeep
+from counterfoil.store.sums import Sum
 from counterfoil.store.tables import BY_RECORD, ENTRIES
 
 T = TypeVar("T")
@@ -100,6 +102,14 @@ class SqliteLists:
         """What the newest attempts were answered, by receiver."""
         found = self._connection.execute(sql("newest_answers"), {"since": since, "limit": limit})
         return cast("list[tuple[str, str | None, int]]", list(found))
+
+    def sums(self, begin: int, end: int) -> list[Sum]:
+        """Counts and sums of a stretch of time."""
+        return SqliteMoney(self._connection).sums(begin, end)
+
+    def succeeded(self, receiver: str, begin: int, end: int) -> list[OperationRecord]:
+        """What the receiver must list of a stretch of time."""
+        return SqliteMoney(self._connection).succeeded(receiver, begin, end)
 
     def named(self, text: str, *, limit: int = 20) -> list[Found]:
         """What has this id, an id that begins so, or this number."""
