@@ -114,7 +114,7 @@ def test_what_cannot_be_acted_on_so_is_left_out(page: Page) -> None:
 
 def test_open_forms_and_typed_text_survive_what_others_do(page: Page, here: House) -> None:
     page.goto("/inbox")
-    page.wait_for_function("document.body.dataset.connection === 'open'")
+    expect(page.locator("body")).to_have_attribute("data-connection", "open")
     it = item(page, "300")
     it.get_by_text("Hand over, comment, put off").click()
     it.get_by_label("Comment").fill("half a sentence")

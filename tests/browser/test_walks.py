@@ -87,7 +87,7 @@ def test_a_chosen_colour_stays(chromium: Browser, here: House, session: Any) -> 
 
 def test_a_list_follows_the_record_without_a_reload(page: Page, here: House) -> None:
     page.goto("/runs?workflow=waits")
-    page.wait_for_function("document.body.dataset.connection === 'open'")
+    expect(page.locator("body")).to_have_attribute("data-connection", "open")
     before = page.locator(".row-link").count()
     page.evaluate("window.notReloaded = true")
     here.cli.submit("waits", "501")
@@ -97,7 +97,7 @@ def test_a_list_follows_the_record_without_a_reload(page: Page, here: House) -> 
 
 def test_a_lost_connection_shows_itself_and_recovers(page: Page, here: House) -> None:
     page.goto("/runs?workflow=waits")
-    page.wait_for_function("document.body.dataset.connection === 'open'")
+    expect(page.locator("body")).to_have_attribute("data-connection", "open")
     before = page.locator(".row-link").count()
     here.stop()
     expect(page.locator("#connection")).to_be_visible()

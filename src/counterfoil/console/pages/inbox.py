@@ -33,9 +33,9 @@ def routes() -> APIRouter:
         counts = at.inbox.counts(wanted)
         groups: list[dict[str, Any]] = []
         listed: dict[str, Any] = {"next_cursor": None}
-        if "reason" in view.given:
+        if "reason" in view.given or "snoozed" in view.given:
             listed = at.inbox.list(wanted, cursor=cursor or None, limit=MANY)
-            groups = _whole(listed["items"], view.given["reason"], counts)
+            groups = _by_reason(listed["items"], counts)
         else:
             groups = _groups(at, view, me["name"], counts)
         return page(
@@ -108,10 +108,16 @@ def _groups(at: Desk, view: View, me: str, counts: dict[str, Any]) -> list[dict[
     return sorted(found, key=lambda group: group["items"][0]["deadline_at"])
 
 
-def _whole(items: list[dict[str, Any]], reason: str, counts: dict[str, Any]) -> list[dict[str, Any]]:
-    known = next((each for each in counts["reasons"] if each["reason"] == reason), None)
-    count = {"reason": reason, "count": len(items), "overdue": 0} if known is None else known
-    return [count | {"items": items, "more": 0}] if items else []
+def _by_reason(items: list[dict[str, Any]], counts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The things of one page, in their order; what was put off is not among the counts."""
+    known = {each["reason"]: each["count"] for each in counts["reasons"]}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        found.setdefault(item["reason"], []).append(item)
+    return [
+        {"reason": reason, "count": max(known.get(reason, 0), len(these)), "overdue": 0, "items": these, "more": 0}
+        for reason, these in found.items()
+    ]
 
 
 def _owners(at: Desk) -> list[tuple[str, str]]:
