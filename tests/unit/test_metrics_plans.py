@@ -1,5 +1,7 @@
 """What a scrape costs does not grow with what has ended: by the plans, and by the steps that SQLite takes."""
 
+from typing import Any
+
 import apsw
 import pytest
 
@@ -7,13 +9,13 @@ from counterfoil.store.migrate import schema
 from counterfoil.store.queries import sql
 
 NOW = 1_800_000_000_000_000
-GAUGES = {
+GAUGES: dict[str, dict[str, Any]] = {
     "unresolved_by_operation": {"now": NOW},
     "open_reviews_by_role": {},
     "parked_by_reason": {},
     "open_incidents": {},
 }
-COUNTED = {
+COUNTED: dict[str, dict[str, Any]] = {
     "steps_between": {"after": 0, "upto": 9},
     "counted_between": {"after": 0, "upto": 9},
     "entries_between": {"after": 0, "upto": 9},
@@ -31,7 +33,7 @@ def filled(ended: int) -> apsw.Connection:
     connection.execute("PRAGMA foreign_keys = OFF")
     for n in range(ended + 20):
         is_open = n < 20
-        run = {"run_id": f"r{n}", "number": n, "state": "parked" if is_open else "completed"}
+        run: dict[str, Any] = {"run_id": f"r{n}", "number": n, "state": "parked" if is_open else "completed"}
         run |= {"reason": "outcome_unknown" if is_open else None, "deadline_at": NOW}
         insert(connection, "runs", run | {"request_id": f"q{n}"})
         status = "unknown" if is_open else "succeeded"
@@ -51,11 +53,11 @@ def filled(ended: int) -> apsw.Connection:
     return connection
 
 
-def insert(connection: apsw.Connection, table: str, given: dict[str, object]) -> None:
+def insert(connection: apsw.Connection, table: str, given: dict[str, Any]) -> None:
     """A row with these values, and for each other column that must have one something that the schema takes."""
-    allowed = {"duplicate": "costly", "kind": "first", "reached": "body", "sent": 1, "key_number": 0, "owner": "ops"}
+    allowed: dict[str, Any] = {"duplicate": "costly", "kind": "first", "reached": "body", "sent": 1, "key_number": 0, "owner": "ops"}
     allowed |= {"ask_revision": 0, "closed": 1}
-    row = dict(given)
+    row: dict[str, Any] = dict(given)
     for _, name, kind, must, default, _ in connection.execute(f"PRAGMA table_info({table})"):
         if must and default is None and name not in row:
             row[name] = allowed.get(name, {"INTEGER": 0, "TEXT": "x", "BLOB": b"x"}[kind])
@@ -63,7 +65,7 @@ def insert(connection: apsw.Connection, table: str, given: dict[str, object]) ->
     connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
 
 
-def plan_of(connection: apsw.Connection, name: str, given: dict[str, object]) -> list[str]:
+def plan_of(connection: apsw.Connection, name: str, given: dict[str, Any]) -> list[str]:
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql(name)}", given)]
 
 
