@@ -15,6 +15,7 @@ from counterfoil.model.errors import CounterfoilError, Refused
 if TYPE_CHECKING:
     from counterfoil.app import App
     from counterfoil.console.server import Serving
+    from counterfoil.engine.isolation import Isolate
 
 DEFECT = 70
 INSTALL = "Install it: `pip install 'counterfoil[console]'`."
@@ -57,12 +58,21 @@ def _serving(host: str, port: int, development: bool, person: str | None) -> "Se
     return Serving(host, port, development, person, proxies)
 
 
+def _suspects(invocation: Invocation, app: "App") -> "Isolate":
+    """A run during which its worker died twice is driven in a process of its own: it must not fell the console."""
+    from pathlib import Path
+
+    from counterfoil.app.worker_process import WorkerProcesses
+
+    return WorkerProcesses(invocation.named() or "", app.db, Path.cwd()).isolate
+
+
 async def _serve(invocation: Invocation, app: "App", serving: "Serving", *, with_worker: bool) -> int:
     from counterfoil.app.driving import log_of, problems_of
     from counterfoil.console.server import serve
 
     app.open()
-    worker = app.new_worker() if with_worker else None
+    worker = app.new_worker(isolate=_suspects(invocation, app)) if with_worker else None
 
     def ready(url: str) -> None:
         # Both lines must arrive while the server lives: a script waits for one of them.

@@ -7,7 +7,9 @@ import httpx2
 
 from counterfoil.client.calls import Calls
 from counterfoil.client.decisions import ClientOperations, ClientReviews
+from counterfoil.client.inbox import ClientInbox
 from counterfoil.client.installation import ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
+from counterfoil.client.records import ClientAudit, ClientMetrics, ClientTokens
 from counterfoil.client.runs import ClientRuns
 from counterfoil.client.shapes.base import Page
 from counterfoil.client.shapes.installation import Hit, Me
@@ -36,10 +38,14 @@ class Client:
         self.runs = ClientRuns(calls, SystemClock())
         self.operations = ClientOperations(calls)
         self.reviews = ClientReviews(calls)
+        self.inbox = ClientInbox(calls)
         self.incidents = ClientIncidents(calls)
         self.writes = ClientWrites(calls)
         self.workers = ClientWorkers(calls)
         self.receivers = ClientReceivers(calls)
+        self.audit = ClientAudit(calls)
+        self.metrics = ClientMetrics(calls)
+        self.tokens = ClientTokens(calls)
 
     async def me(self) -> Me:
         """Whose token this is. Raises Refused(token_invalid)."""

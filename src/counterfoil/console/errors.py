@@ -106,6 +106,11 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     problem = cast("HTTPException", error)
+    cause = problem.__cause__  # what reading the body failed of
+    if isinstance(cause, CounterfoilError):
+        return await refused(request, cause)
+    if isinstance(cause, RecursionError):
+        return await refused(request, Refused("malformed_json", problem="it is nested too deeply"))
     if problem.status_code == 405:
         response = await refused(request, Refused("method_unknown", method=request.method))
         response.headers.update(problem.headers or {})

@@ -49,11 +49,11 @@ async def serve(app: App, serving: Serving, worker: Worker | None, ready: Callab
         if worker is not None:
             worker.stop()
 
-    _listen_for_signals(stop)
-    parts = [asyncio.create_task(server.serve(sockets=[listening]))]
-    if worker is not None:
-        parts.append(asyncio.create_task(worker.run()))
     async with duties_beside(app):
+        _listen_for_signals(stop)
+        parts = [asyncio.create_task(server.serve(sockets=[listening]))]
+        if worker is not None:
+            parts.append(asyncio.create_task(worker.run()))
         await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
         stop()  # one of the two without the other would look well from outside
     await asyncio.gather(*parts)

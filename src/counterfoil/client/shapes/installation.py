@@ -136,3 +136,4 @@ class Hit(Shape):
     number: int | None
     run_id: str | None
     matched: str
+    title: str | None = None
