@@ -26,7 +26,7 @@ SHAPES: dict[str, str] = {
         "mismatch:[LINE], several:[LINE], theirs_not_ours:[LINE], ours_not_theirs:[{operation_id, number, operation, "
         "amount:AMOUNT, first_sent_at, closed_at}], unreadable:[{line, problem}], window:{begins_at, ends_at}, sound}"
     ),
-    "LINE": "{line, reference, amount:AMOUNT, at, operation_id, operations:[op-NUMBER], why, code}",
+    "LINE": "{line, reference, amount:AMOUNT, at, operation_id, operations:[op_number], why, code}",
     "KEY": "{key_id, public_key, added_by, added_at, revoked_at, signed_by, counts}",
     "OPERATION": (
         "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "
