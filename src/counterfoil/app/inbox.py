@@ -167,7 +167,7 @@ class Inbox:
         """In the name of somebody who has shown who that is."""
         runs, operations = Runs(self._opened), Operations(self._opened)
         return Verbs(
-            lookup=operations.lookup,
+            lookup=lambda operation: operations.lookup(operation, by=by),
             resume=lambda run: runs.resume(run, by=by),
             cancel=lambda run, reason: runs.cancel(run, by=by, reason=reason),
             hand_over=lambda subject, to: self._tended(

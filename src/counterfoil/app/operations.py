@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil.app.access.actor import Actor, proven
+from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.operation import operation_view
@@ -51,12 +51,12 @@ class Operations:
         with opened.read() as reader:
             return operation_view(Shown.of(opened, reader), _operation(reader, operation))
 
-    async def lookup(self, operation: str) -> dict[str, Any]:
+    async def lookup(self, operation: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """Ask the receiver now, and rule on what it shows. OPERATION as it is then. Raises Refused(no_lookup)."""
         opened = self._opened()
         with opened.read() as reader:
             operation_id = _operation(reader, operation).operation_id
-        await reconcile.look_up(opened, operation_id)
+        await reconcile.look_up(opened, operation_id, None if by is None else name_of(by))
         return self.show(operation_id)
 
     async def resolve(  # noqa: PLR0913 - what a resolution must name, each by keyword

@@ -31,6 +31,7 @@ class RecordLookup(RunVerb):
     found: list[dict[str, Any]]
     complete: bool
     problem: str | None
+    by: str | None = None  # the person who asked; None where the ledger asked by itself
     boundary: ClassVar[str] = "operation.looked_up"
 
     def reads(self) -> Sequence[Read]:
@@ -65,7 +66,8 @@ class RecordLookup(RunVerb):
                 "result": result,
                 "complete": self.complete,
                 "problem": self.problem,
-            },
+            }
+            | ({} if self.by is None else {"by": self.by}),
         )
         return advanced(tx, self.target, changed)
 

@@ -36,7 +36,7 @@ class OperationAsk:
 
 
 async def ask_receiver(
-    opened: Opened, operation: Operation[Any, Any], record: OperationRecord, target: Target
+    opened: Opened, operation: Operation[Any, Any], record: OperationRecord, target: Target, by: str | None = None
 ) -> Advanced:
     """Run the contract's lookup and record it. An exception of the lookup proves nothing: unreachable."""
     lookup = operation.contract.lookup
@@ -60,7 +60,7 @@ async def ask_receiver(
         problem = str(unreachable) or "unreachable"
     except Exception as failed:
         problem = said(failed)
-    verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem)
+    verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem, by)
     return await opened.write(verb)
 
 
@@ -82,8 +82,8 @@ def _digest(payload: BaseModel) -> str:
     return digest_of(canonical(payload.model_dump(mode="json"), where="the payload of a lookup"))
 
 
-async def look_up(opened: Opened, operation_id: str) -> Advanced:
-    """Ask now, from outside a run. What it shows is ruled on, and wakes the run when it closes the operation."""
+async def look_up(opened: Opened, operation_id: str, by: str | None = None) -> Advanced:
+    """Ask now, from outside a run, for the person `by`. What it shows is ruled on, and wakes the run when it closes the operation."""
     with opened.read() as reader:
         record = reader.get(OperationRecord, operation_id)
     if record is None:
@@ -91,7 +91,7 @@ async def look_up(opened: Opened, operation_id: str) -> Advanced:
     operation = opened.registry.operations.get(record.name)
     if operation is None:
         raise Refused("no_lookup", operation_id=operation_id)
-    return await ask_receiver(opened, operation, record, here(opened, operation, record))
+    return await ask_receiver(opened, operation, record, here(opened, operation, record), by)
 
 
 def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:

@@ -17,6 +17,7 @@ _DID = {
     EntryKind.RESOLVED: ("operation_id", "resolved"),
     EntryKind.INCIDENT_CLOSED: ("incident_id", "closed"),
     EntryKind.TENDED: ("subject", "tended"),
+    EntryKind.LOOKED_UP: ("operation_id", "looked up"),
     EntryKind.SUBMITTED: ("", "submitted"),
     EntryKind.RESUMED: ("", "resumed"),
     EntryKind.CANCEL_ASKED: ("", "cancelled"),

@@ -37,7 +37,7 @@ class DeskOperations:
     async def lookup(self, operation: str) -> dict[str, Any]:
         """Ask the receiver now. OPERATION as it is then."""
         operation_id = self._may(operation, Act.LOOKUP)
-        await self._noun.lookup(operation_id)
+        await self._noun.lookup(operation_id, by=self._sight.actor)
         return self.show(operation_id)
 
     async def resolve(

@@ -12,8 +12,11 @@ SELECT ordinal,
 FROM entries INDEXED BY entries_acts
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL)
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+) AND (
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    OR json_extract(body, '$.data.by') IS NOT NULL
+)
   AND (at, ordinal) < (:before_at, :before) AND at >= :since AND at < :until AND (:kind IS NULL OR kind = :kind)
 ORDER BY at DESC, ordinal DESC LIMIT :limit;
 
@@ -28,8 +31,11 @@ SELECT ordinal,
 FROM entries INDEXED BY entries_by
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL)
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+) AND (
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    OR json_extract(body, '$.data.by') IS NOT NULL
+)
   AND coalesce(
     json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
     CASE WHEN kind IN ('signed_in', 'identity') THEN name END

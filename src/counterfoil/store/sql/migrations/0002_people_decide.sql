@@ -24,8 +24,11 @@ CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
 -- Who did what: the acts of people, newest first, and those of one person. What a program may do as well counts where a person is named.
 CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL);
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+) AND (
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    OR json_extract(body, '$.data.by') IS NOT NULL
+);
 CREATE INDEX entries_by ON entries (
     coalesce(
         json_extract(body, '$.data.by'), json_extract(body, '$.data.person'),
@@ -35,8 +38,11 @@ CREATE INDEX entries_by ON entries (
 )
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker'
-) AND (kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore') OR json_extract(body, '$.data.by') IS NOT NULL);
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+) AND (
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    OR json_extract(body, '$.data.by') IS NOT NULL
+);
 
 CREATE TABLE grants (
     grant_id TEXT PRIMARY KEY,
