@@ -1,28 +1,38 @@
-"""Signing in with a name and its secret, signing out, and choosing a person in development mode."""
+"""Signing in with a secret or at an OpenID Connect provider, signing out, and choosing a person in development mode."""
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
+from counterfoil.app.access import Actor
 from counterfoil.app.access.sessions import LIFETIME
-from counterfoil.console.addresses import address, safe_next
-from counterfoil.console.cookies import drop_session, session_value, set_session
+from counterfoil.console.addresses import address, own_origin, safe_next
+from counterfoil.console.cookies import drop_session, is_secure, session_value, set_session
 from counterfoil.console.errors import status_of
 from counterfoil.console.pages.rendering import page
 from counterfoil.console.signed_in import address_of
 from counterfoil.console.state import Console, console_of
 from counterfoil.model.errors import Refused
 
+if TYPE_CHECKING:
+    from counterfoil.app.access.provider import Provider
+
+KEPT = "counterfoil-provider"
+PATIENCE_SECONDS = 600
 Text = Annotated[str, Form()]
 Next = Annotated[str, Form(alias="next")]
 
 
 def routes() -> APIRouter:
-    """`/sign-in`, `/sign-in/development`, `/sign-out`."""
+    """`/sign-in`, `/sign-in/provider`, `/sign-in/answer`, `/sign-in/development`, `/sign-out`."""
     router = APIRouter()
+    _at_provider(router)
 
     @router.get("/sign-in")
     def form(request: Request) -> Response:
@@ -37,10 +47,7 @@ def routes() -> APIRouter:
             actor = await run_in_threadpool(console.app.access.by_secret, person, secret)
         except Refused as refused:
             return _form(request, then, refused, person)
-        response = RedirectResponse(safe_next(request, then), 303)
-        value = await console.app.access.begin(actor)
-        set_session(request, response, value, LIFETIME // timedelta(seconds=1))
-        return response
+        return await _begun(request, actor, then)
 
     @router.post("/sign-in/development")
     def choose(request: Request, name: Text = "", then: Next = "") -> Response:
@@ -68,11 +75,70 @@ def routes() -> APIRouter:
     return router
 
 
+def _at_provider(router: APIRouter) -> None:
+    @router.get("/sign-in/provider")
+    async def leave(request: Request) -> Response:
+        """To the provider. What the answer is held against stays in a cookie of this browser."""
+        then = request.query_params.get("next", "")
+        try:
+            console_of(request).limits.sign_in("", address_of(request))
+            asked = await _provider(request).begin(_answer_address(request))
+        except Refused as refused:
+            return _form(request, then, refused)
+        response = RedirectResponse(asked.url, 303)
+        kept = urlsafe_b64encode(json.dumps([asked.kept, then]).encode()).decode()
+        response.set_cookie(
+            KEPT, kept, max_age=PATIENCE_SECONDS, path=address(request, "/sign-in"), httponly=True, samesite="lax",
+            secure=is_secure(request),
+        )  # fmt: skip
+        return response
+
+    @router.get("/sign-in/answer")
+    async def come_back(request: Request) -> Response:
+        kept, then = _kept(request)
+        try:
+            console_of(request).limits.sign_in("", address_of(request))
+            actor = await _provider(request).finish(kept, dict(request.query_params))
+        except Refused as refused:
+            response = _form(request, then, refused)
+        else:
+            response = await _begun(request, actor, then)
+        response.delete_cookie(KEPT, path=address(request, "/sign-in"), httponly=True, samesite="lax")
+        return response
+
+
+async def _begun(request: Request, actor: Actor, then: str) -> Response:
+    response = RedirectResponse(safe_next(request, then), 303)
+    value = await console_of(request).app.access.begin(actor)
+    set_session(request, response, value, LIFETIME // timedelta(seconds=1))
+    return response
+
+
+def _provider(request: Request) -> "Provider":
+    provider = console_of(request).app.access.provider()
+    if provider is None:
+        raise Refused("not_found", what="address", id=request.url.path)
+    return provider
+
+
+def _answer_address(request: Request) -> str:
+    """Where the provider sends the browser back to, as the browser names this console."""
+    return own_origin(request) + address(request, "/sign-in/answer")
+
+
+def _kept(request: Request) -> tuple[str, str]:
+    try:
+        kept, then = json.loads(urlsafe_b64decode(request.cookies.get(KEPT, "")))
+        return str(kept), str(then)
+    except (ValueError, TypeError):
+        return "", ""
+
+
 def _form(request: Request, then: str, problem: Refused | None = None, name: str = "") -> Response:
     console = console_of(request)
     return page(
         request, "sign_in.html", status=200 if problem is None else status_of(problem), then=then, problem=problem,
-        name=name, people=_people(console), provider=_provider(console),
+        name=name, people=_people(console), provider=_provider_host(console),
     )  # fmt: skip
 
 
@@ -83,6 +149,7 @@ def _people(console: Console) -> list[str]:
     return [person["name"] for person in console.app.people.list()["items"] if person["revoked_at"] is None]
 
 
-def _provider(console: Console) -> str | None:
-    """The name of the OpenID Connect provider, where one is configured."""
-    return getattr(console, "provider_name", None)
+def _provider_host(console: Console) -> str | None:
+    """Where people are known, if an OpenID Connect provider is configured."""
+    provider = console.app.access.provider()
+    return None if provider is None else urlsplit(provider.settings.issuer).netloc

@@ -4,13 +4,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from counterfoil.model.money import digits_of
 from counterfoil.model.run import PARK_SENTENCES
 
-# Currencies whose minor unit is not a hundredth.
-MINOR_DIGITS = {
-    "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
-    "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
-}  # fmt: skip
 HEADINGS = {"review": "to approve", "renewal": "to approve again", "incident": "incidents"}
 SENTENCES = {reason.value: sentence for reason, sentence in PARK_SENTENCES.items()} | {
     "review": "A proposal waits for somebody's answer. Nothing of it was sent.",
@@ -65,7 +61,7 @@ def short(digest: str) -> str:
 
 def money(amount: dict[str, Any]) -> str:
     """`{minor: 123450, currency: EUR}` is 1,234.50 EUR."""
-    digits = MINOR_DIGITS.get(amount["currency"], 2)
+    digits = digits_of(amount["currency"])
     return f"{Decimal(int(amount['minor'])).scaleb(-digits):,.{digits}f} {amount['currency']}"
 
 
