@@ -76,9 +76,6 @@ class Stage:
         made = asyncio.run(self.app.access.tokens.create(person, name="t", expires_in=timedelta(days=1), **scope))
         return self.app.access.by_token(made["token"])
 
-    def signal(self, name: str, **payload: str) -> StoreSignal:
-        return StoreSignal(self.filled.run_id, f"sig-{name}", name, compact(payload))
-
     day = timedelta(days=1)
 
     @property
@@ -205,6 +202,10 @@ class Stage:
                 return lambda desk: desk.people.add("new", roles=("clerk",), secret="s3cret")
             case _:
                 raise AssertionError(act)
+
+
+def signal(on: Stage, name: str, **payload: str) -> StoreSignal:
+    return StoreSignal(on.filled.run_id, f"sig-{name}", name, compact(payload))
 
 
 async def at_once(body: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ from counterfoil.app.desk import Desk
 from counterfoil.model.access import RecordKind
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason
-from tests.engine.desk_stage import Stage, outcome, stage, texts
+from tests.engine.desk_stage import Stage, outcome, signal, stage, texts
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ LISTED: dict[str, Reading] = {
 def filled(on: Stage) -> None:
     """A run with a doubt, two records at the receiver, and a signal."""
     on.contradicted()
-    on.filled.opened.writer.ask(on.signal("paid"))
+    on.filled.opened.writer.ask(signal(on, "paid"))
 
 
 @pytest.mark.parametrize("how", ["token", "grant", "operation"])
@@ -174,7 +174,7 @@ def test_a_kind_that_is_not_read_is_null_and_named(on: Stage, kind: RecordKind) 
 
 def test_a_payload_that_is_not_read_stands_nowhere(on: Stage) -> None:
     on.contradicted()
-    on.filled.opened.writer.ask(on.signal("paid", secret="120-EUR-secret"))
+    on.filled.opened.writer.ask(signal(on, "paid", secret="120-EUR-secret"))
     for kind in set(RecordKind) - {RecordKind.PAYLOADS, RecordKind.RECEIPTS}:
         on.grant("clerk", "read", kind=kind.value)
     desk = on.app.desk(on.person("pat", "clerk"))

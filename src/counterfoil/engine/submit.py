@@ -49,8 +49,19 @@ class Submit(RunVerb):
                     run_id=self.run_id,
                 )
             return "existing"
+        tx.put(self._new(tx))
+        tx.append(
+            self.run_id,
+            EntryKind.SUBMITTED,
+            name=self.workflow,
+            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest}
+            | ({} if self.by is None else {"by": self.by}),
+        )
+        return "new"
+
+    def _new(self, tx: Transaction) -> RunRecord:
         owner = self.budget["owner"]
-        run = RunRecord(
+        return RunRecord(
             run_id=self.run_id,
             number=tx.number("run"),
             workflow=self.workflow,
@@ -90,12 +101,3 @@ class Submit(RunVerb):
             head=GENESIS,
             submitted_by=self.by,
         )
-        tx.put(run)
-        tx.append(
-            self.run_id,
-            EntryKind.SUBMITTED,
-            name=self.workflow,
-            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest}
-            | ({} if self.by is None else {"by": self.by}),
-        )
-        return "new"

@@ -1,0 +1,110 @@
+"""What is refused to people: who they are, what they may, and how they ask."""
+
+from counterfoil.model.error_code import MISSING, UNKNOWN, USAGE, ErrorCode
+
+PEOPLE = (
+    # people
+    ErrorCode("unknown_person", "There is no person {name}.", "List them with `counterfoil people list`.", UNKNOWN),
+    ErrorCode("person_exists", "There is a person {name} already.", "Choose another name; nothing was changed."),
+    ErrorCode("wrong_secret", "The secret of {name} is wrong.", "Nothing was decided. Try again with the right one."),
+    ErrorCode(
+        "person_revoked",
+        "{name} was revoked at {at}.",
+        "Ask somebody with the role; nothing was decided.",
+    ),
+    ErrorCode(
+        "role_missing",
+        "{name} does not hold the role {role}.",
+        "Ask somebody with the role; nothing was decided.",
+    ),
+    ErrorCode(
+        "not_permitted",
+        "{name} may not {act} here.",
+        "Ask somebody who may, or an administrator for a grant: `counterfoil roles grant`. Nothing was changed.",
+    ),
+    ErrorCode(
+        "sign_in_refused",
+        "The name or the secret is wrong, or the person was revoked.",
+        "Nothing was changed. Try again with the right ones.",
+    ),
+    ErrorCode(
+        "token_invalid",
+        "The token is unknown, expired or revoked.",
+        "Nothing was changed. Make another with `counterfoil tokens create`.",
+    ),
+    ErrorCode(
+        "provider_refused",
+        "The sign-in by the provider is refused: {problem}.",
+        "Nothing was changed. Begin the sign-in again; an administrator adds people with `counterfoil people add`.",
+    ),
+    ErrorCode(
+        "provider_unreachable",
+        "The provider {issuer} cannot be asked: {problem}.",
+        "Nothing was changed. Try again, or sign in with your secret.",
+        MISSING,
+    ),
+    ErrorCode("session_over", "The session is over.", "Nothing was changed. Sign in again."),
+    # over HTTP
+    ErrorCode(
+        "not_signed_in",
+        "Nobody is signed in.",
+        "Nothing was changed. Sign in, or send `Authorization: Bearer` with a token.",
+    ),
+    ErrorCode(
+        "foreign_request",
+        "The request does not come from this console's own pages: {problem}.",
+        "Nothing was changed. Send it from the console, or with a token.",
+    ),
+    ErrorCode(
+        "method_unknown",
+        "Nothing here is done by {method}.",
+        "Read the API's description, /api/v1/openapi.json; nothing was changed.",
+        USAGE,
+    ),
+    ErrorCode(
+        "no_answer",
+        "The console at {url} gave no answer: {problem}.",
+        "Ask again: a submission, a signal and an answer are stored once.",
+        MISSING,
+    ),
+    ErrorCode(
+        "too_many",
+        "Too many tries for this {what}.",
+        "Nothing was changed. Try again in {seconds} s.",
+    ),
+    ErrorCode(
+        "own_proposal",
+        "{name} proposed this, or asked for this version, and does not approve it.",
+        "Ask another person with the role {role}, or declare the installation single_person at `init`.",
+    ),
+    ErrorCode(
+        "approval_unsigned",
+        "This installation has approval keys, and no private key is here to sign the approval with.",
+        "Name its file in COUNTERFOIL_APPROVAL_KEY, or answer where it is; nothing was decided.",
+    ),
+    ErrorCode(
+        "approval_key_unusable",
+        "The approval key {where} is not used: {problem}.",
+        "Name another file in COUNTERFOIL_APPROVAL_KEY, or put this one in order; nothing was decided.",
+    ),
+    ErrorCode(
+        "signature_invalid",
+        "The signature of this answer does not hold: {problem}.",
+        "Look at the review again and answer anew; nothing was decided.",
+    ),
+    ErrorCode(
+        "last_approval_key",
+        "{key_id} is the last approval key: without one nothing that needs a review is ever sent.",
+        "Add another one first: `counterfoil keys add`.",
+    ),
+    ErrorCode(
+        "own_action",
+        "{name} proposed or approved this and does not resolve it alone.",
+        "Ask another person, or declare the installation single_person at `init`.",
+    ),
+    ErrorCode(
+        "unknown_owner",
+        "{where} names {owner}, who is neither a person nor a role somebody holds.",
+        "Add the person with `counterfoil people add`; nothing was started.",
+    ),
+)
