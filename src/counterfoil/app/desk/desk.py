@@ -18,6 +18,7 @@ from counterfoil.app.desk.installation import (
     DeskWrites,
 )
 from counterfoil.app.desk.metrics import DeskMetrics
+from counterfoil.app.desk.money import DeskMoney
 from counterfoil.app.desk.operations import DeskOperations
 from counterfoil.app.desk.reviews import DeskReviews
 from counterfoil.app.desk.runs import DeskRuns
@@ -55,8 +56,10 @@ class Desk:
         self.receivers = DeskReceivers(sight)
         self.people = DeskPeople(sight)
         self.metrics = DeskMetrics(sight)
+        self.money = DeskMoney(sight)
         self.access = DeskAccess(sight)
         self.metrics = DeskMetrics(sight)
+        self.money = DeskMoney(sight)
         self.evidence = DeskEvidence(sight)
 
     def find(self, text: str, *, limit: int = 20) -> dict[str, Any]:
