@@ -36,6 +36,9 @@ REFUSALS = frozenset(
 )
 
 
+STATEMENT = b"reference,amount,currency,at\nbank-1,1.20,EUR,2027-01-01T00:00:00Z\n"
+
+
 class Request(BaseModel):
     number: str
 
@@ -196,6 +199,8 @@ class Stage:
             case Act.FINISH_RESTORE:
                 self.restored()
                 return lambda desk: desk.restore.finish(as_="restored", reason="nobody else sends")
+            case Act.IMPORT_STATEMENT:
+                return lambda desk: desk.money.reconcile(STATEMENT, name="june.csv", receiver="bank")
             case Act.EXPORT_AUDIT:
                 return lambda desk: at_once(lambda: "".join(desk.audit.export()))
             case Act.ADMINISTER:

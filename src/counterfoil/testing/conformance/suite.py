@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
-from counterfoil.testing.conformance import batches, handles, journal, lists, marks, reading, refusals, rows
+from counterfoil.testing.conformance import batches, handles, journal, lists, marks, reading, refusals, rows, seen
 from counterfoil.testing.conformance.bench import Bench, MakeDatabase
 
 AREAS: dict[str, ModuleType] = {
@@ -17,6 +17,7 @@ AREAS: dict[str, ModuleType] = {
     "journal": journal,
     "reading": reading,
     "lists": lists,
+    "seen": seen,
     "marks": marks,
     "handles": handles,
 }
