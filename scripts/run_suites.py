@@ -27,6 +27,7 @@ ORDER = (
     "replay",
     "crash",
     "edges",
+    "browser",
     "docs",
     "examples",
 )
@@ -37,6 +38,8 @@ EXTRA = {
     "unit": ["--cov=counterfoil.model", "--cov=counterfoil.rules", "--cov-report=term"],
     # Children that are killed and waited for: the machine idles, two at a time cost nothing.
     "crash": ["-n2", "--dist=worksteal"],
+    # A served installation for each module, so a module stays in one process.
+    "browser": ["-n2", "--dist=loadfile"],
 }
 
 SLOWEST = 20

@@ -2,14 +2,21 @@
 
 SOURCE = """
 from datetime import timedelta
+from typing import Annotated
 from pydantic import BaseModel
 from counterfoil import (
-    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Receipt, Retry, ReviewBy, Run, Seen, StepFailed, When, step,
+    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Money, Receipt, Retry, ReviewBy, Run, Seen, StepFailed,
+    Target, When, step,
 )
 
 class Order(BaseModel):
     number: str
     item: str = "tea"
+
+class Refund(BaseModel):
+    number: str
+    charge: Annotated[str, Target()]
+    amount: Annotated[int, Money("EUR")]
 
 app = App("Harbour House")
 app.receiver("shop", url=Env("SHOP_URL", "http://127.0.0.1:1"), environment="test")
@@ -31,6 +38,12 @@ async def place_order(call: Call, order: Order) -> Receipt:
                                  "They have it: it succeeded. They do not after a day: it failed."))
 async def send_letter(call: Call, order: Order) -> Receipt:
     reply = await call.http.post("/letters", json=order.model_dump())
+    return Receipt(reference=str(reply.json()["id"]))
+
+@app.operation(receiver="post", business_key="number", owner="desk",
+               contract=Contract(api_version="1", classifier=YES, request_timeout=timedelta(seconds=1), procedure="Ask the bank."))
+async def pay_back(call: Call, refund: Refund) -> Receipt:
+    reply = await call.http.post("/refunds", json=refund.model_dump())
     return Receipt(reference=str(reply.json()["id"]))
 
 async def find_parcel(ask: Ask, order: Order) -> Seen[Receipt]:
@@ -58,6 +71,11 @@ async def buy(run: Run, order: Order) -> Receipt:
 @app.workflow(version=1, budget=BUDGET)
 async def letter(run: Run, order: Order) -> Receipt:
     return await run.perform(send_letter, order)
+
+@app.workflow(version=1, budget=BUDGET)
+async def payback(run: Run, order: Order) -> Receipt:
+    refund = Refund(number=order.number, charge=f"charge {order.number}", amount=int(order.number) * 5)
+    return await run.perform(pay_back, refund)
 
 @app.workflow(version=1, budget=BUDGET)
 async def parcel(run: Run, order: Order) -> Receipt:

@@ -61,8 +61,8 @@ class House:
 
 
 @contextmanager
-def house(folder: Path) -> Generator[House, None, None]:
-    """Founded, lived in, not served yet."""
+def house(folder: Path, *, empty: bool = False) -> Generator[House, None, None]:
+    """Founded, lived in (unless `empty`), not served yet."""
     with ExitStack() as stack:
         cli = installed(folder, app=SOURCE)
         sandboxes = {
@@ -73,7 +73,8 @@ def house(folder: Path) -> Generator[House, None, None]:
         cli.environ |= {name: sandbox.url for name, sandbox in sandboxes.items()}
         cli.environ |= {"COUNTERFOIL_SECRET": (cli.folder / ".counterfoil" / "ana.secret").read_text().strip()}
         here = House(cli, sandboxes)
-        lived_in(here)
+        if not empty:
+            lived_in(here)
         del cli.environ["COUNTERFOIL_SECRET"]
         try:
             yield here
