@@ -69,7 +69,7 @@ def _fuzz(here: Served, operation: Any, ids: dict[str, list[str]]) -> None:
 
     @settings(
         max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )  # fmt: skip
     @given(data=st.data())
     def body(data: st.DataObject) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from counterfoil.cli.shapes import SHAPES
+from counterfoil.client.shapes.access import Role, Token
 from counterfoil.client.shapes.base import Next, Page, Shape
 from counterfoil.client.shapes.installation import (
     Hit,
@@ -19,9 +20,12 @@ from counterfoil.client.shapes.installation import (
     WorkerSeen,
     WritesStatus,
 )
+from counterfoil.client.shapes.money import Report, Statement, StatementImport
 from counterfoil.client.shapes.operation import Attempt, Operation, Receipt
+from counterfoil.client.shapes.records import ActDone, History, Metric
 from counterfoil.client.shapes.review import Approval, Review, ReviewSummary
-from counterfoil.client.shapes.run import Document, Established, Message, Pending, Run, RunSummary, Submitted
+from counterfoil.client.shapes.run import Document, Entry, Established, Message, Pending, Run, RunSummary, Submitted
+from counterfoil.client.shapes.tending import InboxCounts, InboxItem, InboxThing, Preview
 from counterfoil.console.errors import BY_EXIT, STATUSES, status_of
 from counterfoil.model.error_codes import CODES
 from counterfoil.model.errors import CounterfoilError
@@ -53,7 +57,10 @@ def unknown(value: Any) -> list[str]:
 
 LISTS = [
     ("/runs", Page[RunSummary]), ("/operations", Page[Operation]), ("/reviews", Page[ReviewSummary]),
-    ("/incidents", Page[Incident]), ("/workers", Page[WorkerSeen]), ("/receivers", Page[Receiver]),
+    ("/incidents", Page[Incident]), ("/inbox", Page[InboxItem]), ("/inbox/counts", InboxCounts), ("/people", Page[Person]),
+    ("/roles", Page[Role]), ("/tokens", Page[Token]), ("/audit", Page[ActDone]), ("/metrics", Page[Metric]), ("/report", Report),
+    ("/statements", Page[StatementImport]), ("/metrics/operations_unresolved/history", History),
+    ("/runs/1/entries", Page[Entry]), ("/me", Me), ("/workers", Page[WorkerSeen]), ("/receivers", Page[Receiver]),
 ]  # fmt: skip
 
 
@@ -180,6 +187,60 @@ def test_runs_are_moved(here: Served) -> None:
     broken = here.data("/runs", workflow="broken")["items"][0]
     assert here.post(f"/runs/{broken['run_id']}/retry").json()["data"]["state"] == "pending"
     assert shown(here.post(f"/runs/{broken['run_id']}/resume", {})) == (409, "not_resumable")
+
+
+def test_one_thing_is_tended_and_many_are_moved(here: Served) -> None:
+    thing = here.data("/inbox")["items"][-1]
+    address = f"/inbox/{thing['subject']}"
+    assert here.post(f"{address}/take").json()["data"]["taken_by"] == "ana"
+    assert shown(here.post(f"{address}/take", person="oscar")) == (409, "taken")
+    said = here.post(f"{address}/comment", {"text": "asked the shop"}).json()["data"]["said"]
+    assert [each["text"] for each in said] == ["asked the shop"]
+    strictly(InboxThing, here.data(address))
+    assert here.post(f"{address}/hand-over", {"to": "oscar"}).json()["data"]["taken_by"] == "oscar"
+    assert shown(here.post(f"{address}/hand-over", {"to": "nobody"}))[1] == "unknown_owner"
+    before = here.written()
+    seen = here.post("/inbox/preview", {"act": "hand-over", "wanted": {"workflow": "buy"}}).json()["data"]
+    strictly(Preview, seen)
+    body = {
+        "act": "hand-over",
+        "wanted": {"workflow": "buy"},
+        "count": seen["count"],
+        "digest": seen["digest"],
+        "to": "ana",
+    }
+    assert shown(here.post("/inbox/carry-out", body | {"count": seen["count"] + 1})) == (409, "selection_changed")
+    assert here.written() == before
+    done = here.post("/inbox/carry-out", body).json()["data"]
+    assert (len(done["done"]), done["refused"]) == (seen["count"], [])
+
+
+def test_a_statement_is_looked_at_before_it_is_imported(here: Served) -> None:
+    content = b64encode(b"reference,amount,currency,at\nunknown-1,1.00,EUR,2026-11-29T10:00:00Z\n").decode()
+    body = {"receiver": "shop", "name": "shop.csv", "content": content, "dry_run": True}
+    before = here.written()
+    looked = here.post("/statements/import", body)
+    assert looked.status_code == 200, looked.text
+    strictly(Statement, looked.json()["data"])
+    assert [line["reference"] for line in looked.json()["data"]["theirs_not_ours"]] == ["unknown-1"]
+    assert here.written() == before
+    assert here.post("/statements/import", body | {"dry_run": False}).json()["data"]["import_id"]
+
+
+def test_who_administers_grants_and_revokes(here: Served) -> None:
+    wanted = {"role": "desk", "verb": "resolve", "up_to_minor": 500, "currency": "EUR"}
+    grant = here.post("/roles/grants", wanted)
+    assert grant.status_code == 201, grant.text
+    withdrawn = here.post(f"/roles/grants/{grant.json()['data']['grant_id']}/withdraw").json()["data"]
+    assert withdrawn["withdrawn_at"] is not None
+    added = here.post("/people", {"name": "nina", "roles": ["desk"], "secret": "a long enough secret"})
+    assert added.status_code == 201
+    assert "secret" not in added.text.replace("secret_", "")
+    nina = here.headers("nina")
+    assert shown(here.raw("GET", "/api/v1/roles", headers=nina)) == (403, "not_permitted")
+    assert shown(here.post("/tokens", {"name": "another", "days": 1})) == (403, "not_permitted")  # a token makes none
+    assert here.post("/people/nina/revoke").json()["data"]["revoked_at"] is not None
+    assert shown(here.raw("GET", "/api/v1/me", headers=nina)) == (401, "token_invalid")
 
 
 def test_sending_is_stopped_and_goes_on(here: Served) -> None:

@@ -13,6 +13,7 @@ from counterfoil.client.records import ClientAudit, ClientMetrics, ClientTokens
 from counterfoil.client.runs import ClientRuns
 from counterfoil.client.shapes.base import Page
 from counterfoil.client.shapes.installation import Hit, Me
+from counterfoil.client.shapes.money import Report
 from counterfoil.engine.clock import SystemClock
 
 TIMEOUT_S = 30.0
@@ -54,6 +55,10 @@ class Client:
     async def find(self, text: str, *, limit: int = 20) -> Page[Hit]:
         """What a text may mean: an id, its start, a number, a business key, a reference, a request id."""
         return await self._calls.read("/find", Page[Hit], text=text, limit=limit)
+
+    async def report(self, *, day: str | None = None, zone: str = "UTC") -> Report:
+        """What a day came to, per receiver, operation and currency. `day` is YYYY-MM-DD."""
+        return await self._calls.read("/report", Report, day=day, zone=zone)
 
     async def close(self) -> None:
         """Close its connections."""

@@ -61,6 +61,14 @@ class ClientWorkers:
         """All of them, the newest first."""
         return await self._calls.read("/workers", Page[WorkerSeen])
 
+    async def quiet(self, worker: str, *, reason: str) -> WorkerSeen:
+        """It takes up nothing more and hands over what it drives; its process stays."""
+        return await self._calls.act(f"/workers/{part(worker)}/quiet", WorkerSeen, {"reason": reason})
+
+    async def wake(self, worker: str, *, reason: str) -> WorkerSeen:
+        """It takes up runs again."""
+        return await self._calls.act(f"/workers/{part(worker)}/wake", WorkerSeen, {"reason": reason})
+
 
 class ClientReceivers:
     """The outside systems."""

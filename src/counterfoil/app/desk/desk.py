@@ -58,8 +58,6 @@ class Desk:
         self.metrics = DeskMetrics(sight)
         self.money = DeskMoney(sight)
         self.access = DeskAccess(sight)
-        self.metrics = DeskMetrics(sight)
-        self.money = DeskMoney(sight)
         self.evidence = DeskEvidence(sight)
 
     def find(self, text: str, *, limit: int = 20) -> dict[str, Any]:

@@ -61,6 +61,7 @@ class ContractInForce(Shape):
     kind: str | None
     window_ends_at: str | None
     lookup: str | None
+    procedure: str | None = Field(None, description="What a person does in doubt, as the contract says it.")
 
 
 class Operation(Shape):

@@ -185,3 +185,20 @@ class TokenWanted(Body):
     verbs: Names | None = None
     workflows: Names | None = None
     operations: Names | None = None
+
+
+class Importing(Body):
+    """A provider's statement, CSV or JSON lines in base64. `columns`: our name, then the file's."""
+
+    receiver: Name
+    name: Name
+    content: Annotated[str, Field(min_length=1, max_length=14_000_000, description="The file itself, in base64.")]
+    columns: Annotated[
+        dict[Literal["reference", "amount", "currency", "at"], Annotated[str, Field(max_length=200)]],
+        Field(max_length=4),
+    ] = Field(default_factory=lambda: {})
+    minor: Annotated[bool, Field(description="Amounts are in the smallest unit.")] = False
+    negative: Annotated[bool, Field(description="What we sent stands there with a minus.")] = False
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
+    hours: Annotated[int, Field(ge=1, le=9999, description="How long after a first send a line may be it.")] = 24
+    dry_run: bool = False

@@ -71,6 +71,18 @@ def list_workers(at: AtDesk) -> Response:
     return answer("workers list", at.workers.list())
 
 
+@router.post("/workers/{worker}/quiet", responses=gives(Answer[WorkerSeen]))
+async def quiet_worker(at: AtDesk, worker: Which, body: Reasoned) -> Response:
+    """It takes up nothing more and hands over what it drives; its process stays."""
+    return answer("workers quiet", await at.workers.quiet(worker, reason=body.reason))
+
+
+@router.post("/workers/{worker}/wake", responses=gives(Answer[WorkerSeen]))
+async def wake_worker(at: AtDesk, worker: Which, body: Reasoned) -> Response:
+    """It takes up runs again."""
+    return answer("workers wake", await at.workers.wake(worker, reason=body.reason))
+
+
 @router.get("/receivers", responses=gives(Answer[Page[Receiver]]))
 def list_receivers(at: AtDesk) -> Response:
     """List receivers: the contracts in force, open doubts, and how the last day went."""

@@ -1,7 +1,5 @@
 """Operations over HTTP."""
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -9,12 +7,12 @@ from starlette.responses import Response
 
 from counterfoil.client.shapes.base import Answer, Page
 from counterfoil.client.shapes.operation import Operation
+from counterfoil.console.api.base64 import bytes_of
 from counterfoil.console.api.bodies import Resolving
 from counterfoil.console.api.cursors import opaque, opened
 from counterfoil.console.api.described import Cursor, Limit, Which, gives, router_of
 from counterfoil.console.envelope import answer
 from counterfoil.console.signed_in import AtDesk, count_answer
-from counterfoil.model.errors import Refused
 
 router = router_of("operations")
 
@@ -51,14 +49,7 @@ async def resolve_operation(request: Request, at: AtDesk, operation: Which, body
     """Close a doubt with a reason and evidence. Refused if the operation moved since the version that was seen."""
     count_answer(request, at.actor)
     data = await at.operations.resolve(
-        operation, as_=body.as_, reason=body.reason, evidence=_evidence(body.evidence), expect_version=body.expect_version,
+        operation, as_=body.as_, reason=body.reason, evidence=bytes_of(body.evidence, "evidence"), expect_version=body.expect_version,
         evidence_name=body.evidence_name, reference=body.reference, new_key=body.new_key,
     )  # fmt: skip
     return answer("operations resolve", data)
-
-
-def _evidence(text: str) -> bytes:
-    try:
-        return b64decode(text, validate=True)
-    except (NotBase64, ValueError) as problem:
-        raise Refused("invalid_payload", where="evidence", problem="it is not base64") from problem
