@@ -25,6 +25,7 @@ Text = Annotated[str, Form()]
 def routes() -> APIRouter:
     """`/inbox`, and one address for each thing that is done with an item."""
     router = APIRouter()
+    _tending(router)
 
     @router.get("/inbox")
     def inbox(request: Request, at: AtDesk, cursor: str = "") -> Response:
@@ -44,6 +45,24 @@ def routes() -> APIRouter:
             owners=_owners(at), people=_people(at), spans=SPANS, item_path=item_path,
         )  # fmt: skip
 
+    @router.post("/inbox/views")
+    def keep(request: Request, at: AtDesk, name: Text = "", query: Text = "", forget: Text = "") -> Response:
+        del at
+        name = " ".join(name.split())
+        if not name:
+            raise Refused("usage", problem="a view is kept under a name")
+        views = kept_views(request)
+        value = without_view(views, name) if forget else with_view(views, name, query)
+        response = RedirectResponse(address(request, "/inbox") + ("" if forget else filters_only(query)), 303)
+        response.set_cookie(
+            COOKIE, value, max_age=YEAR_SECONDS, path=address(request, "/"), httponly=True, samesite="lax"
+        )
+        return response
+
+    return router
+
+
+def _tending(router: APIRouter) -> None:
     @router.post("/inbox/take")
     async def take(request: Request, at: AtDesk, subject: Text = "", back: Text = "") -> Response:
         return await _tended(request, back, at.inbox.take(subject), "Yours: {}.")
@@ -68,22 +87,6 @@ def routes() -> APIRouter:
         request: Request, at: AtDesk, subject: Text = "", until: Text = "", reason: Text = "", back: Text = ""
     ) -> Response:
         return await _tended(request, back, at.inbox.snooze(subject, until=until, reason=reason), "{} is put off.")
-
-    @router.post("/inbox/views")
-    def keep(request: Request, at: AtDesk, name: Text = "", query: Text = "", forget: Text = "") -> Response:
-        del at
-        name = " ".join(name.split())
-        if not name:
-            raise Refused("usage", problem="a view is kept under a name")
-        views = kept_views(request)
-        value = without_view(views, name) if forget else with_view(views, name, query)
-        response = RedirectResponse(address(request, "/inbox") + ("" if forget else filters_only(query)), 303)
-        response.set_cookie(
-            COOKIE, value, max_age=YEAR_SECONDS, path=address(request, "/"), httponly=True, samesite="lax"
-        )
-        return response
-
-    return router
 
 
 def item_path(item: dict[str, Any]) -> str:
