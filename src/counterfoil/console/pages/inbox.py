@@ -137,7 +137,7 @@ def _people(at: Desk) -> list[dict[str, Any]]:
 
 async def _tended(request: Request, back: str, act: Awaitable[dict[str, Any]], said: str) -> Response:
     item = await act
-    return done(request, back or address(request, "/inbox"), said.format(name_of(item)).strip())
+    return done(request, back or address(request, "/inbox"), said.replace("{}", name_of(item)))
 
 
 def name_of(item: dict[str, Any]) -> str:
