@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from counterfoil.cli.amounts import shown_amount
 from counterfoil.cli.command import DECLARED
-from counterfoil.cli.money import shown_amount
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.edges.cli_bench import Cli, installed
 from tests.edges.cli_shapes import missing
@@ -85,6 +85,31 @@ def test_doctor_says_whether_approvals_are_signed(cli: Cli) -> None:
     assert said()["status"] == "warn"
     key_file(cli).unlink()
     assert said()["message"] == "1 approval keys count."
+
+
+def test_who_submits_does_not_approve(cli: Cli, shop: SandboxProcess) -> None:
+    cli.submit("buy", "1", "--by", "ana")
+    cli.drive()
+    digest = cli.json("reviews", "show", "rev-1").data["digest"]
+    words = ("reviews", "approve", "rev-1", "--digest", digest)
+    assert cli.refused(*words, "--by", "ana") == (3, "own_proposal")
+    assert cli.json(*words, "--by", "oscar").data["state"] == "approved"
+    assert "1 of 1: oscar" in cli("reviews", "show", "rev-1").out
+
+
+def test_evidence_may_be_a_text_and_the_procedure_is_shown(cli: Cli) -> None:
+    with SandboxProcess("none", fault="drop-reply") as sandbox:
+        cli.environ["SHOP_URL"] = sandbox.url
+        cli.submit("letter")
+        cli.drive_to_a_stop("letter")
+    operation = cli.json("operations", "show", "op-1").data
+    assert (operation["status"], operation["contract"]["procedure"]) == ("unknown", "Ask the desk.")
+    assert "Ask the desk." in cli("operations", "show", "op-1").out
+    version = ("--expect-version", str(operation["version"]))
+    words = ("operations", "resolve", "op-1", "--as", "failed", "--reason", "asked", "--by", "ana", *version)
+    assert cli.refused(*words, "--evidence-text", "x", "--evidence", "file") == (2, "usage")
+    resolved = cli.json(*words, "--evidence-text", "the desk never got it").data
+    assert resolved["status"] == "failed"
 
 
 def test_a_day_and_its_statement(cli: Cli, shop: SandboxProcess, tmp_path: Path) -> None:

@@ -166,16 +166,21 @@ class App:
         if opened is not None:
             opened.close()
 
-    async def submit(self, workflow: Workflow[I, O], input: I, *, request_id: str) -> Submitted[O]:
-        """The same request id with the same content finds the run, for ever. Raises Refused(request_conflict)."""
+    async def submit(
+        self, workflow: Workflow[I, O], input: I, *, request_id: str, by: str | None = None
+    ) -> Submitted[O]:
+        """The same request id with the same content finds the run, for ever. `by`: the person who submits it, and then
+        approves nothing of it. Raises Refused(request_conflict, unknown_person, not_permitted)."""
         name, adapter = signature_of(workflow.function, skip=1).inputs[0]
-        return await self._submitted(workflow, dumped(adapter, input, where=name), request_id=request_id)
+        return await self._submitted(workflow, dumped(adapter, input, where=name), request_id=request_id, by=by)
 
-    async def _submitted(self, workflow: Workflow[Any, Any], plain: Any, *, request_id: str) -> Submitted[Any]:
+    async def _submitted(
+        self, workflow: Workflow[Any, Any], plain: Any, *, request_id: str, by: str | None = None
+    ) -> Submitted[Any]:
         """As `submit`, with an input that is JSON already and was validated by the caller."""
         opened = self.open()
         check_owners(self.registry, opened)
-        verb = submission(opened.installation_id, workflow, plain, request_id, opened.deadlines)
+        verb = submission(opened.installation_id, workflow, plain, request_id, opened.deadlines, by=by)
         admitted = await opened.write(verb)
         return Submitted(opened, workflow, verb.run_id, admitted)
 

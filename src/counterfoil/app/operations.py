@@ -67,23 +67,26 @@ class Operations:
         by: Actor | str,
         secret: str = "",
         reason: str,
-        evidence: bytes,
+        evidence: bytes | str,
         expect_version: int,
         evidence_name: str = "evidence",
         reference: str | None = None,
         new_key: bool = False,
     ) -> dict[str, Any]:
-        """Close a doubt. `as_`: succeeded, failed or send-again. The evidence is kept as an artifact. Gives OPERATION.
+        """Close a doubt. `as_`: succeeded, failed or send-again. The evidence, a file's bytes or a text, is kept as an artifact.
+
+        Gives OPERATION.
 
         Raises Refused: stale_version, not_in_doubt, attempt_live, unsafe_repeat, wrong_secret, role_missing, own_action, usage.
         """
-        _check(as_, reason, evidence, reference, new_key)
+        content = evidence.encode() if isinstance(evidence, str) else evidence
+        _check(as_, reason, content, reference, new_key)
         opened = self._opened()
         with opened.read() as reader:
             record = _operation(reader, operation)
             person = proven(reader, by, secret)
             target = target_here(opened, reader, record)
-        kept = opened.artifacts.save(evidence, name=evidence_name)
+        kept = opened.artifacts.save(content, name=evidence_name)
         said = Resolution(
             as_=_AS[as_], new_key=new_key, by=person, reason=reason, evidence=evidence_name, evidence_digest=kept.digest,
             reference=reference, expect_version=expect_version,

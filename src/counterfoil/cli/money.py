@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterfoil.cli import pages
+from counterfoil.cli.amounts import shown_amount
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group, group
 from counterfoil.cli.invocation import Invocation
@@ -25,18 +26,6 @@ DAY = (
     f"approved:{COUNTED}, succeeded:{COUNTED}, failed:{COUNTED}, unknown:{COUNTED}}}]}}"
 )
 FOUND_SOMETHING = 1
-
-
-def shown_amount(amount: Mapping[str, Any] | None) -> str | None:
-    """`12.00 EUR`."""
-    from counterfoil.model.money import digits_of
-
-    if amount is None or amount["minor"] is None or amount["currency"] is None:
-        return None
-    digits = digits_of(amount["currency"])
-    sign, minor = ("-" if amount["minor"] < 0 else ""), abs(amount["minor"])
-    whole = f"{minor // 10**digits}" + (f".{minor % 10**digits:0{digits}d}" if digits else "")
-    return f"{sign}{whole} {amount['currency']}"
 
 
 def day_shown(console: "Console", data: Mapping[str, Any]) -> None:

@@ -66,6 +66,9 @@ def resolve(  # noqa: PLR0913 - each is an option of the command
     evidence: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kept with the resolution; - reads standard input.")
     ] = None,
+    evidence_text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What you saw, in place of a file.")
+    ] = None,
     by: Person = None,
     secret_file: SecretFile = None,
 ) -> Any:
@@ -75,7 +78,7 @@ def resolve(  # noqa: PLR0913 - each is an option of the command
     if as_ == "succeeded":
         reference = asked(invocation, reference, "--reference", "The receiver's reference")
     why = asked(invocation, reason, "--reason", "Why are you sure")
-    content, name = asked_evidence(invocation, evidence)
+    content, name = asked_evidence(invocation, evidence, evidence_text)
     person = asked(invocation, by, "--by", "Who are you")
     resolved = awaited(
         app.operations.resolve(

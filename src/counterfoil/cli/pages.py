@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.cli.amounts import shown_amount
 from counterfoil.cli.tables import fields, heading, more, next_action, plain, sentence, table
 
 if TYPE_CHECKING:
@@ -91,9 +92,12 @@ def operation(console: "Console", data: Data) -> None:
     next_action(console, data["next_action"])
     names = (
         "operation_id", "version", "run_id", "receiver", "environment", "action", "api_version", "business_key", "occurrence",
-        "proposal_version", "payload_digest", "idempotency_key", "owner",
+        "proposal_version", "payload_digest", "target", "idempotency_key", "owner",
     )  # fmt: skip
-    fields(console, {name: data[name] for name in names})
+    fields(console, {name: data[name] for name in names} | {"amount": shown_amount(data["amount"])})
+    if data["contract"]["procedure"]:
+        heading(console, "to find out")
+        sentence(console, data["contract"]["procedure"])
     heading(console, "attempts")
     rows = [
         (a["n"], a["worker_id"], a["started_at"], a["sent"], a["reached"], a["answer"]["status"], a["answer"]["class"])
@@ -135,7 +139,11 @@ def review(console: "Console", data: Data) -> None:
     heading(console, f"rev-{data['number']} {data['operation']} draft {data['proposal_version']} {data['state']}")
     sentence(console, data["sentence"])
     next_action(console, data["next_action"])
-    fields(console, {name: data[name] for name in ("digest", "role", "owner", "reviewer", "expires_at", "comment")})
+    fields(
+        console,
+        {name: data[name] for name in ("digest", "role", "owner", "reviewer", "expires_at", "comment", "target")}
+        | {"amount": shown_amount(data["amount"]), "approvals": _approvals(data["answers"])},
+    )
     heading(console, "payload")
     payload = data["payload"]
     if isinstance(payload, dict):
@@ -146,6 +154,12 @@ def review(console: "Console", data: Data) -> None:
         heading(console, "sources")
         rows = [(s.get("name"), s.get("size"), s.get("digest")) for s in data["sources"]]
         table(console, ("name", "bytes", "digest"), rows, empty="")
+
+
+def _approvals(answers: Data) -> str:
+    """`1 of 2: ana`."""
+    names = [each["person"] for each in answers["given"] if each["decision"] == "approve"]
+    return f"{len(names)} of {answers['needed']}" + (f": {', '.join(names)}" if names else "")
 
 
 def answered(console: "Console", data: Data) -> None:

@@ -26,10 +26,14 @@ def asked(invocation: Invocation, value: str | None, option: str, question: str)
     return _clean(answer, option)
 
 
-def asked_evidence(invocation: Invocation, file: str | None) -> tuple[bytes, str]:
-    """The bytes of `--evidence`, and the name under which they are kept."""
+def asked_evidence(invocation: Invocation, file: str | None, text: str | None = None) -> tuple[bytes, str]:
+    """The bytes of `--evidence`, or of `--evidence-text`, and the name under which they are kept."""
     from counterfoil.cli.documents import read_bytes
 
+    if text is not None and text.strip():
+        if file is not None:
+            raise Refused("usage", problem="give --evidence or --evidence-text, not both")
+        return _clean(text, "--evidence-text").encode(), "text"
     path = asked(invocation, file, "--evidence", "File with the evidence")
     return read_bytes(path, what="the evidence"), Path(path).name if path != "-" else "standard input"
 

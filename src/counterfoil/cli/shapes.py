@@ -32,7 +32,7 @@ SHAPES: dict[str, str] = {
         "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "
         "occurrence, key_number, proposal_version, payload_digest, target, amount:AMOUNT, idempotency_key, "
         "status: prepared|in_flight|succeeded|failed|unknown, reason, reused, case:{letter, sentence}, "
-        "contract:{digest, kind, window_ends_at, lookup}, attempts:[ATTEMPT], receipts:[RECEIPT], approval:APPROVAL, owner, "
+        "contract:{digest, kind, window_ends_at, lookup, procedure}, attempts:[ATTEMPT], receipts:[RECEIPT], approval:APPROVAL, owner, "
         "next_action:NEXT}"
     ),
     "RUN": (
@@ -62,10 +62,6 @@ SHAPES: dict[str, str] = {
         "age_seconds, deadline_at, overdue, sentence, next_action:NEXT, taken_by, snoozed_until, snooze_reason, escalated_to, comments}"
     ),
     "ACT": "{at, person, verb, what, subject, run_id, sequence, ordinal, digest, details}",
-    "METRIC": (
-        "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
-        "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"
-    ),
     "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
     "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
     "ROLE": "{role, built_in, named, people:[name], grants:[GRANT], narrowed}",

@@ -52,13 +52,17 @@ def add_to(root: Group) -> None:
             float | None,
             typer.Option("--wait", metavar="S", min=0, max=1e9, help="Wait for the end, at most so many seconds."),
         ] = None,
+        by: Annotated[
+            str | None,
+            typer.Option("--by", metavar="PERSON", help="Who submits it: this person then approves nothing of it."),
+        ] = None,
     ) -> Any:
         """Submit a run. With --wait: exit 5 when it waits for a person, 1 when it failed, 0 when it goes on without us."""
         if not request_id.strip() or len(request_id) > LONGEST_ID:
             raise Refused("usage", problem=f"--request-id has 1 to {LONGEST_ID} characters")
         app, definition = workflow_named(invocation, workflow)
         plain = read_json(file, what="the input")
-        return awaited(_submit(app, definition, plain, request_id, wait))
+        return awaited(_submit(app, definition, plain, request_id, wait, by))
 
 
 def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[Any, Any]]":
@@ -69,13 +73,13 @@ def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[An
 
 
 async def _submit(
-    app: "App", workflow: "Workflow[Any, Any]", plain: Any, request_id: str, wait: float | None
+    app: "App", workflow: "Workflow[Any, Any]", plain: Any, request_id: str, wait: float | None, by: str | None
 ) -> Answer:
     from counterfoil.engine.definitions import loaded, signature_of
 
     name, adapter = signature_of(workflow.function, skip=1).inputs[0]
     value = loaded(adapter, plain, where=name)
-    stored = await app.submit(workflow, value, request_id=request_id)
+    stored = await app.submit(workflow, value, request_id=request_id, by=by)
     status = 0 if wait is None else await _wait(app, stored.run_id, wait)
     run = app.runs.show(stored.run_id)
     names = ("number", "state", "reason", "sentence", "result", "next_action")

@@ -46,7 +46,7 @@ class DeskOperations:
         *,
         as_: str,
         reason: str,
-        evidence: bytes,
+        evidence: bytes | str,
         expect_version: int,
         evidence_name: str = "evidence",
         reference: str | None = None,

@@ -22,13 +22,17 @@ def contract_of(reader: Reader, digest: str) -> Contract | None:
 def contract_view(
     contract: Contract | None, operation: OperationRecord, attempts: Sequence[AttemptRecord]
 ) -> dict[str, Any]:
-    """`{digest, kind, window_ends_at, lookup}`. `lookup` is its consistency, unknown where that is not said, None without one."""
+    """`{digest, kind, window_ends_at, lookup, procedure}`. `lookup` is its consistency, unknown where that is not said, None
+
+    without one; `procedure` what a person does to find out, as the contract writes it.
+    """
     lookup = None if contract is None or contract.lookup is None else contract.lookup.consistency or "unknown"
     return {
         "digest": operation.contract_digest,
         "kind": None if contract is None else kind_of(contract),
         "window_ends_at": None if contract is None else rfc3339(_window_end(contract, operation, attempts)),
         "lookup": lookup,
+        "procedure": None if contract is None else contract.procedure,
     }
 
 
