@@ -1,10 +1,12 @@
 """What holds for every page: no violation that axe-core finds, no sideways scrolling on a phone, no refusal by the policy."""
 
 from collections.abc import Generator
+from io import BytesIO
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from pypdf import PdfReader
 
 from tests.browser.addresses import EVERY, REFUSED
 from tests.browser.conftest import violations
@@ -67,6 +69,18 @@ def test_nothing_of_a_page_is_refused_by_its_policy(page: Page, address: str) ->
     assert "script-src 'self'" in policy
     expect(page.get_by_text("TEST", exact=True).first).to_be_visible()
     assert page.locator("[style], style, script:not([src])").count() == 0
+
+
+def test_the_printed_audit_is_evidence(page: Page) -> None:
+    page.goto("/audit")
+    digests = page.locator(".digest .whole").all_text_contents()
+    assert digests
+    printed = "".join("".join(sheet.extract_text().split()) for sheet in PdfReader(BytesIO(page.pdf())).pages)
+    for digest in digests:
+        assert digest in printed
+    assert "ana" in printed
+    for when in page.locator("main time").evaluate_all("all => all.map((time) => time.dateTime)"):
+        assert when[:10] in printed and when[11:19] in printed
 
 
 def test_nothing_comes_from_elsewhere(page: Page, here: House) -> None:
