@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from counterfoil import settings
+from counterfoil.app import App
 from counterfoil.cli.shapes import PARKED
+from counterfoil.console.asgi import asgi
 from counterfoil.engine.boundaries import BOUNDARIES
 from counterfoil.model.metrics import METRICS
 from counterfoil.model.operation import OPERATION_SENTENCES
@@ -79,6 +81,17 @@ def known_settings() -> str:
     )
 
 
+def endpoints() -> str:
+    """Every endpoint of the API, from its description."""
+    described = asgi(App("described")).openapi()["paths"]
+    rows = [
+        [f"`{method.upper()} {path.removeprefix('/api/v1')}`", endpoint["description"]]
+        for path, methods in described.items()
+        for method, endpoint in methods.items()
+    ]
+    return table(("endpoint", "what it does"), rows)
+
+
 def default_of(setting: settings.Setting) -> str:
     """Read with that one variable out of the environment, so that the page says the same on every machine."""
     kept = os.environ.pop(setting.name, None)
@@ -101,6 +114,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "metrics.md": {"metrics": metrics},
     "settings.md": {"settings": known_settings},
+    "api.md": {"endpoints": endpoints},
 }
 
 

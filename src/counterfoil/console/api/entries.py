@@ -75,9 +75,10 @@ class _Follower:
         async with self._console.changes.of_run(self._run_id) as following:
             try:
                 while not self._console.closing.is_set():
+                    ended = await self._ended()  # before its entries are read: its last one is then among them
                     async for message in self._new():
                         yield message
-                    if await self._ended():
+                    if ended:
                         yield f"event: end\ndata: {json.dumps({'run_id': self._run_id})}\n\n"
                         return
                     while not await following.wait(self._console.closing, clock.now_us() + HEARTBEAT_US):
