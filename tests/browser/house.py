@@ -82,6 +82,22 @@ def house(folder: Path, *, empty: bool = False) -> Generator[House, None, None]:
             here.stop()
 
 
+@contextmanager
+def served_by(here: House, argv: list[str]) -> Generator["subprocess.Popen[str]", None, None]:
+    """Another program in the installation's folder, which prints a line when it listens. Ended with the block."""
+    with (here.cli.folder / "serve.log").open("a") as log:
+        process = subprocess.Popen(
+            argv, cwd=here.cli.folder, env=_environment(here.cli), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=log, text=True,
+        )  # fmt: skip
+    with process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(ENDS_WITHIN)
+
+
 def lived_in(here: House) -> None:
     """One completed, two that wait for a buyer, two whose outcome is unknown, one that failed, one that waits for a signal."""
     cli = here.cli
