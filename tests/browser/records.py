@@ -1,6 +1,7 @@
 """A served installation whose runs have everything that the record pages show, and the ways to act on it."""
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Generator
@@ -29,11 +30,11 @@ def records_house(folder: Path) -> Generator[House, None, None]:
             "PARCELS_URL": stack.enter_context(SandboxProcess("lookup")),
         }
         made.environ |= {name: sandbox.url for name, sandbox in sandboxes.items()}
-        here = House(Apart(made.folder, made.environ), sandboxes)
-        try:
-            yield here
-        finally:
-            here.stop()
+        cli = Apart(made.folder, made.environ)
+        stack.callback(cli.close)
+        here = House(cli, sandboxes)
+        stack.callback(here.stop)
+        yield here
 
 
 def submitted(here: House, workflow: str, customer: str, *, drive: bool = True) -> dict[str, Any]:
@@ -60,22 +61,25 @@ def newest_review(here: House) -> dict[str, Any]:
 def answered(here: House, word: str, person: str, *more: str) -> None:
     """A person answers the newest open review."""
     review = _cli(here).data("reviews", "list", "--state", "open")["items"][0]
-    cli = Apart(here.cli.folder, here.cli.environ | {"COUNTERFOIL_SECRET": here.secret(person)})
-    cli.data("reviews", word, review["review_id"], "--digest", review["digest"], "--by", person, *more)
+    here.cli.environ["COUNTERFOIL_SECRET"] = here.secret(person)
+    _cli(here).data("reviews", word, review["review_id"], "--digest", review["digest"], "--by", person, *more)
+    del here.cli.environ["COUNTERFOIL_SECRET"]
 
 
 def crashed_worker(here: House, boundary: str) -> None:
     """A worker of its own, which is killed at a boundary."""
-    cli = Apart(here.cli.folder, here.cli.environ | {"COUNTERFOIL_CRASH_AT": boundary})
-    ended = cli("worker", "--until-idle")
-    assert ended.status == -signal.SIGKILL, ended
+    ended = subprocess.run(
+        [*COMMAND, "worker", "--until-idle"], cwd=here.cli.folder, stdin=subprocess.DEVNULL, capture_output=True,
+        env=_environ(here) | {"COUNTERFOIL_CRASH_AT": boundary}, timeout=ENDS_WITHIN, check=False,
+    )  # fmt: skip
+    assert ended.returncode == -signal.SIGKILL, ended
 
 
 @contextmanager
 def worker(here: House) -> Generator["subprocess.Popen[bytes]", None, None]:
     """A worker process beside the server, ended with the block."""
     process = subprocess.Popen(
-        [*COMMAND, "worker"], cwd=here.cli.folder, env=_cli(here).whole_environ(), stdin=subprocess.DEVNULL,
+        [*COMMAND, "worker"], cwd=here.cli.folder, env=_environ(here), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -121,6 +125,12 @@ def wait_until(here: House, run: str, state: str) -> dict[str, Any]:
         stdin = json.dumps({"customer": request.removeprefix(f"{workflow}-")}).encode()
         here.cli.json("submit", workflow, "--input", "-", "--request-id", request, "--wait", "0.2", stdin=stdin)
     raise AssertionError(shown(here, run))
+
+
+def _environ(here: House) -> dict[str, str]:
+    """What a process of this installation is given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERFOIL_")}
+    return kept | here.cli.environ
 
 
 def _cli(here: House) -> Apart:

@@ -116,6 +116,18 @@ def test_a_stale_tab_is_refused_and_shows_what_is_current(page: Page, here: Hous
     assert here.cli.json("reviews", "show", f"rev-{current['number']}").data["state"] == "open"
 
 
+def test_a_page_whose_review_somebody_else_decides_says_so_by_itself(page: Page, here: House) -> None:
+    submitted(here, "onboard", "clover")
+    review = newest_review(here)
+    page.goto(f"/reviews/rev-{review['number']}")
+    page.get_by_label("Comment").fill("half a thought")
+    answered(here, "approve", "oscar")
+    expect(page.locator("#moved")).to_contain_text("This review is approved: oscar answered")
+    expect(page.get_by_label("Comment")).to_have_value("half a thought")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.locator(".lead")).to_have_text("oscar had approved it before you.")
+
+
 def test_a_form_with_another_digest_approves_nothing(page: Page, here: House) -> None:
     submitted(here, "onboard", "elm")
     review = newest_review(here)
@@ -205,7 +217,7 @@ def test_what_was_committed_before_the_stream_began_is_not_missed(context: Brows
     page.goto(f"/runs/run-{run['number']}")
     live = str(page.get_attribute("body", "data-live"))
     told = page.evaluate(
-        """address => new Promise(done => { const stream = new EventSource(address);
+        """address => new Promise(done => { const stream = window.stream = new EventSource(address);
             stream.addEventListener('changed', message => { stream.close(); done(message.lastEventId); }); })""",
         live.replace(f"seen={run['records']['execution_state']['entries'][-1]['sequence']}", "seen=0"),
     )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from counterfoil.console.addresses import address
 from counterfoil.console.pages.life import picture_of
 from counterfoil.console.pages.rendering import done, page
-from counterfoil.console.pages.run import pretty
+from counterfoil.console.pages.run import known, pretty
 from counterfoil.console.signed_in import AtDesk, count_answer
 
 LINKS = {"answer": "/reviews/rev-{review}", "close_incident": "/incidents", "cancel_run": "/runs/run-{run}#four"}
@@ -57,7 +57,7 @@ def _with_place(action: dict[str, Any], operation: dict[str, Any], run: dict[str
     if action["action"] == "withdraw":
         return action | {"place": f"/reviews/rev-{approval.get('number')}#withdraw", "post": False}
     open_review = next(
-        (r["number"] for r in run["records"]["approvals"] or [] if r["state"] == "open"), approval.get("number")
+        (r["number"] for r in known(run["records"]["approvals"]) if r["state"] == "open"), approval.get("number")
     )
     place = LINKS[action["action"]].format(review=open_review, run=run["number"])
     return action | {"place": place, "post": False}

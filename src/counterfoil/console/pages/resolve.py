@@ -99,11 +99,10 @@ def _form(request: Request, at: Desk, operation: str, given: dict[str, str], pro
         }
         for name, action, title, sentence in (HELD if "refuse" in actions else WAYS)
     ]
-    reasons = {way["reason"] for way in ways if not way["allowed"]}
     return page(
         request, "operation/resolve.html", desk=at, status=422 if problem else 200, operation=shown, ways=ways,
         evidence=evidence, given=_BLANK | given, problem=problem, run=at.runs.show(shown["run_id"]),
-        closed=reasons.pop() if len(reasons) == 1 and not any(way["allowed"] for way in ways) else None,
+        closed=None if any(way["allowed"] for way in ways) else ways[0]["reason"],
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from counterfoil.app.desk import Desk
 from counterfoil.app.views.difference import payload_difference, payload_fields
 from counterfoil.console.addresses import address
 from counterfoil.console.pages.rendering import done, page
-from counterfoil.console.pages.run import pretty
+from counterfoil.console.pages.run import known, pretty
 from counterfoil.console.signed_in import AtDesk, count_answer
 from counterfoil.model.errors import Refused
 
@@ -69,7 +69,7 @@ def _shown(request: Request, at: Desk, review: str) -> Response:
     actions = {a["action"]: a for a in at.evidence.actions(shown["operation_id"])["items"]}
     return page(
         request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty,
-        withdraw=actions.get("withdraw"), fields=payload_fields(shown["payload"]),
+        following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"), fields=payload_fields(shown["payload"]),
         newest=at.evidence.newest(shown["run_id"])["sequence"], **_around(at, shown),
     )  # fmt: skip
 
@@ -86,8 +86,8 @@ def _stale(request: Request, at: Desk, review: str, digest: str, decision: str, 
 
 def _newer_rows(question: dict[str, Any], around: dict[str, Any]) -> list[dict[str, Any]]:
     """The difference between the version that was answered and the one that is asked about now."""
-    payloads = {version["version"]: version["payload"] for version in question["versions"] or []}
-    shown = next((version["version"] for version in question["versions"] or [] if version["current"]), None)
+    payloads = {version["version"]: version["payload"] for version in known(question["versions"])}
+    shown = next((version["version"] for version in known(question["versions"]) if version["current"]), None)
     current = around["current"]
     if current is None or shown is None or current["proposal_version"] == shown:
         return []
@@ -99,11 +99,12 @@ def _answered(request: Request, at: Desk, review: str, given: dict[str, Any]) ->
     shown = at.reviews.show(review)
     where = address(request, f"/reviews/rev-{shown['number']}")
     if given["decided"] == "earlier":
-        text = f"{shown['reviewer'] or 'Somebody'} had {_WORDS.get(given['state'], given['state'])} it already; your answer is kept beside it."
+        who, what = shown["reviewer"] or "Somebody", _WORDS.get(given["state"], given["state"])
+        text = f"{who} had {what} it already; your answer is kept beside it."
         return done(request, where, text, "calm")
     if given["state"] == "open":
         question = at.evidence.question(review)
-        text = f"Your approval counts: {len(question['approvals'] or [])} of {question['needed']}. It waits for another person."
+        text = f"Your approval counts: {len(known(question['approvals']))} of {question['needed']}. It waits for another person."
         return done(request, where, text)
     draft = f"draft {shown['proposal_version']}"
     text = {
@@ -119,7 +120,7 @@ def _around(at: Desk, review: dict[str, Any]) -> dict[str, Any]:
     records = run["records"]
     operation = next(o for o in records["operations"] if o["operation_id"] == review["operation_id"])
     asked = [
-        r for r in records["approvals"] or [] if r["operation_id"] == review["operation_id"] and r["state"] == "open"
+        r for r in known(records["approvals"]) if r["operation_id"] == review["operation_id"] and r["state"] == "open"
     ]
     current = asked[-1] if asked and asked[-1]["review_id"] != review["review_id"] else None
     return {"run": run, "operation": operation, "current": current}

@@ -77,6 +77,11 @@ def routes() -> APIRouter:
     return router
 
 
+def known(records: list[Any] | None) -> list[Any]:
+    """Records of a kind that this person may not read are null: then there are none to go through."""
+    return records or []
+
+
 def pretty(value: Any) -> str:
     """JSON as people read it."""
     return json.dumps(value, indent=2, ensure_ascii=False)
@@ -118,5 +123,5 @@ def _stretches(request: Request, timeline: dict[str, Any]) -> list[dict[str, Any
 def _numbers(run: dict[str, Any]) -> dict[str, int]:
     """The numbers that people see, by id."""
     records = run["records"]
-    known = {operation["operation_id"]: operation["number"] for operation in records["operations"]}
-    return known | {approval["review_id"]: approval["number"] for approval in records["approvals"] or []}
+    numbers = {operation["operation_id"]: operation["number"] for operation in records["operations"]}
+    return numbers | {approval["review_id"]: approval["number"] for approval in known(records["approvals"])}
