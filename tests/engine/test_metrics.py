@@ -116,6 +116,29 @@ def test_an_ambiguous_answer_is_recovered_by_a_repeat(house_with_crm: House, crm
     asyncio.run(story())
 
 
+def test_a_refusal_is_progress_and_a_refused_connection_is_none(house_with_crm: House, crm: SandboxProcess) -> None:
+    house = house_with_crm
+    workflow = writing(house.app, create_case(house.app))
+
+    async def story() -> None:
+        house.found()
+        crm.fault("refuse")
+        async with house.working():
+            run_id = await submit(house, workflow, Order(number="1"), "r")
+            await house.state(run_id, "parked")
+            assert value(house, "attempts_without_progress_total", **OPERATION) == 0, "it closed the operation"
+            crm.close()
+            run_id = await submit(house, workflow, Order(number="2"), "r2")
+            await house.until(run_id, lambda _: [o.attempts for o in house.operations(run_id)] == [1])
+            await house.state(run_id, "waiting")
+        (operation,) = house.operations(run_id)
+        assert (operation.status.value, operation.doubt_at) == ("prepared", None), "proven that it never left"
+        assert value(house, "attempts_without_progress_total", **OPERATION) == 1
+        assert value(house, "recovery_duration_seconds", cause="ambiguous_answer")["count"] == 0
+
+    asyncio.run(story())
+
+
 def test_an_attempt_that_hangs_is_unresolved_after_its_deadline(house_with_crm: House, crm: SandboxProcess) -> None:
     house = house_with_crm
     workflow = writing(house.app, create_case(house.app))

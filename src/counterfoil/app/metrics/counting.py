@@ -121,8 +121,8 @@ class _Stretch:
 
     def _crashed(self, entry: Entry, data: dict[str, Any]) -> None:
         for span in self._open(RECOVERY, entry.run_id):
-            if not self._progressed(span, entry.sequence):
-                return  # crashed again before it came further: it is the same recovery
+            self._progressed(span, entry.sequence)
+        # Where it crashed again before it came further, the span is open still: it is the same recovery.
         self._begin(RECOVERY, CRASH, entry.run_id, entry, min(data.get("missed_at", entry.at), entry.at))
 
     def _progressed(self, span: SpanRecord, before: int | None) -> bool:

@@ -102,7 +102,6 @@ class Exporting:
             spans, upto = self._stretch(opened, min(duty.mark, newest))
             taken = not spans or await asyncio.to_thread(self._otlp.send_spans, spans)
             if not taken:
-                self._runs.clear()  # what they remember is ahead of what is told
                 await opened.write(DutyDone(TRACES, self.holder, "the collector did not take them", AGAIN_US))
                 log.warning("traces: the collector did not take them; they are told again")
                 return told
@@ -129,7 +128,7 @@ class Exporting:
 
     def _stretch(self, opened: "Opened", after: int) -> tuple[list[Span], int]:
         if after != self._mark or len(self._runs) > REMEMBERED:
-            self._runs.clear()  # another process told on: what is remembered here is behind
+            self._runs.clear()  # another process told on, or this one in vain: what is remembered is behind or ahead
         with opened.read() as reader:
             upto = min(after + STRETCH, reader.upkeep.newest_ordinal())
             spans: list[Span] = []
