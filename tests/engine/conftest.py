@@ -27,3 +27,17 @@ def house_with_crm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crm: Sandbox
     made = House(tmp_path, monkeypatch, crm.url)
     yield made
     made.app.close()
+
+
+@pytest.fixture
+def blind_crm() -> Iterator[SandboxProcess]:
+    """A receiver with neither key nor lookup: after a doubt only a person can tell."""
+    with SandboxProcess("none") as process:
+        yield process
+
+
+@pytest.fixture
+def blind_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blind_crm: SandboxProcess) -> Iterator[House]:
+    made = House(tmp_path, monkeypatch, blind_crm.url)
+    yield made
+    made.app.close()

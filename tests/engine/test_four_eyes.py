@@ -1,101 +1,19 @@
 """Several people approve, none of them who proposed, and what counts is who may still decide when it is sent."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from counterfoil.app.access import Actor
-from counterfoil.engine.access import Grant, WithdrawGrant
 from counterfoil.engine.administration import RevokePerson
 from counterfoil.engine.port import Run
-from counterfoil.model.access import GrantRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.receipt import Receipt
-from counterfoil.model.review import ReviewRecord
-from counterfoil.model.run import RunRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.answers import approve, asked, reject, reviews_of, submit
+from tests.engine.approvals import ORDER, THREE, doubted, not_sent, of_two, opened, refused, sent
 from tests.engine.house import BUDGET, SECRET, House, Order
 from tests.engine.writes import create_case, writing
-
-ORDER = Order(number="1", amount=700)
-THREE = ("ana", "oscar", "mia")
-
-
-@pytest.fixture
-def blind_crm() -> Iterator[SandboxProcess]:
-    """A receiver with neither key nor lookup: after a doubt only a person can tell."""
-    with SandboxProcess("none") as process:
-        yield process
-
-
-@pytest.fixture
-def blind_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blind_crm: SandboxProcess) -> Iterator[House]:
-    made = House(tmp_path, monkeypatch, blind_crm.url)
-    yield made
-    made.app.close()
-
-
-async def opened(house: House, workflow: Any, *, by: Actor | str | None = None) -> tuple[str, ReviewRecord]:
-    """A run that waits for its review, with nobody at work."""
-    async with house.working():
-        submitted = await house.app.runs.submit(workflow.name, ORDER.model_dump(), request_id="r", by=by)
-        return submitted["run_id"], await asked(house, submitted["run_id"])
-
-
-def of_two(house: House) -> Any:
-    return writing(house.app, create_case(house.app, review=True, approvals=2))
-
-
-async def refused(house: House, review: ReviewRecord, by: str) -> str:
-    with pytest.raises(Refused) as problem:
-        await approve(house, review, by=by)
-    return problem.value.code
-
-
-def granted(house: House, *, role: str = "manager", verb: str = "answer", up_to: int | None = None) -> str:
-    """A right given to a role, in its id. From then on only grants count for the role."""
-    here = house.app.open()
-    grant_id = f"grant_{here.chance.hex(32)}"
-    currency = None if up_to is None else "EUR"
-    grant = GrantRecord(grant_id, role, verb, None, None, None, up_to, currency, "root", 0, None)
-    house.ask(Grant(here.installation_id, grant, None))
-    return grant_id
-
-
-def withdraw(house: House, grant_id: str) -> None:
-    house.ask(WithdrawGrant(house.app.open().installation_id, grant_id, None))
-
-
-async def not_sent(house: House, run_id: str, crm: SandboxProcess) -> ReviewRecord:
-    """A worker looks at it: nothing is sent, and the question is put anew."""
-    async with house.working():
-        again = await asked(house, run_id, 2)
-    assert crm.records() == []
-    return again
-
-
-async def doubted(house: House, run_id: str, crm: SandboxProcess) -> None:
-    """Sent once, and nobody knows what became of it."""
-    crm.fault("drop-reply")
-    async with house.working():
-
-        def tried(run: RunRecord) -> bool:
-            return run.state.value in ("waiting", "parked") and house.operations(run_id)[0].attempts == 1
-
-        if (await house.until(run_id, tried)).state.value == "waiting":
-            house.clock.advance(2)
-        assert (await house.state(run_id, "parked")).reason == "outcome_unknown"
-
-
-async def sent(house: House, run_id: str, crm: SandboxProcess) -> None:
-    async with house.working():
-        await house.state(run_id, "completed")
-    assert len(crm.records()) == 1
-    house.clean()
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -276,112 +194,6 @@ def test_a_child_is_proposed_by_who_submitted_its_parent(house_with_crm: House, 
         parent_id = house.app.runs.list()["items"][-1]["run_id"]
         await house.until(parent_id, lambda run: run.state.value == "waiting")
         return house.app.runs.list(workflow="writing")["items"][0]["run_id"]
-
-    asyncio.run(story())
-
-
-# ---------------------------------------------------------------------- authority when it is sent
-
-
-def test_an_answer_is_bounded_by_amount(house_with_crm: House, crm: SandboxProcess) -> None:
-    house = house_with_crm
-    workflow = writing(house.app, create_case(house.app, review=True))
-
-    async def story() -> None:
-        house.found()
-        run_id, review = await opened(house, workflow)
-        assert house.app.reviews.show(review.review_id)["amount"] == {"minor": 700, "currency": "EUR"}
-        low = granted(house, up_to=699)
-        assert await refused(house, review, "ana") == "not_permitted"
-        granted(house, up_to=700)
-        withdraw(house, low)
-        await approve(house, review)
-        await sent(house, run_id, crm)
-
-    asyncio.run(story())
-
-
-@pytest.mark.parametrize("lowered", [True, False])
-def test_a_grant_that_is_taken_back_or_lowered_forbids_sending(
-    house_with_crm: House, crm: SandboxProcess, lowered: bool
-) -> None:
-    house = house_with_crm
-    workflow = writing(house.app, create_case(house.app, review=True))
-
-    async def story() -> None:
-        house.found(signed=True)
-        high = granted(house, up_to=1000)
-        run_id, review = await opened(house, workflow)
-        await approve(house, review)
-        withdraw(house, high)
-        if lowered:
-            granted(house, up_to=500)
-        again = await not_sent(house, run_id, crm)
-        assert await refused(house, again, "ana") == "not_permitted"
-
-    asyncio.run(story())
-
-
-def test_a_withdrawal_and_a_resolution_are_bounded_by_amount(blind_house: House, blind_crm: SandboxProcess) -> None:
-    house, crm = blind_house, blind_crm
-    workflow = writing(house.app, create_case(house.app, "none", review=True))
-
-    async def story() -> None:
-        house.found(names=THREE)
-        for verb in ("answer", "withdraw"):
-            granted(house, verb=verb, up_to=700 if verb == "answer" else 600)
-        granted(house, role="lead", verb="resolve", up_to=699)
-        granted(house, role="ops", verb="read")
-        run_id, review = await opened(house, workflow)
-        await approve(house, review)
-        with pytest.raises(Refused) as taken_back:
-            await house.app.reviews.withdraw(review.review_id, by="oscar", secret=SECRET)
-        assert taken_back.value.code == "not_permitted"
-        await doubted(house, run_id, crm)
-        (operation,) = house.operations(run_id)
-        with pytest.raises(Refused) as judged:
-            await house.app.operations.resolve(
-                operation.operation_id, as_="succeeded", by="oscar", secret=SECRET, reason="seen", evidence=b"list",
-                reference="c-1", expect_version=operation.version,
-            )  # fmt: skip
-        assert judged.value.code == "not_permitted"
-
-    asyncio.run(story())
-
-
-def test_the_submitter_must_still_be_allowed_to(house_with_crm: House, crm: SandboxProcess) -> None:
-    """Lost after the approval: the reviewer is asked again, and knows; approved anew it is sent."""
-    house = house_with_crm
-    workflow = writing(house.app, create_case(house.app, review=True))
-
-    async def story() -> None:
-        house.found()
-        run_id, review = await opened(house, workflow, by="ana")
-        await approve(house, review, by="oscar")
-        house.ask(RevokePerson(house.app.open().installation_id, "ana"))
-        again = await not_sent(house, run_id, crm)
-        house.clock.advance(1)
-        await approve(house, again, by="oscar")
-        await sent(house, run_id, crm)
-
-    asyncio.run(story())
-
-
-def test_a_right_to_submit_that_was_taken_back_forbids_sending(house_with_crm: House, crm: SandboxProcess) -> None:
-    house = house_with_crm
-    workflow = writing(house.app, create_case(house.app, review=True))
-
-    async def story() -> None:
-        house.found()
-        for role in ("ops", "lead"):
-            granted(house, role=role, verb="read")
-        granted(house)
-        may_submit = granted(house, verb="submit")
-        run_id, review = await opened(house, workflow, by="ana")
-        await approve(house, review, by="oscar")
-        house.clock.advance(1)
-        withdraw(house, may_submit)
-        await not_sent(house, run_id, crm)
 
     asyncio.run(story())
 

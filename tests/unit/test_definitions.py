@@ -77,6 +77,7 @@ def test_a_review_is_kept_as_json_with_its_times_in_microseconds(owner: Owner | 
         "role": "manager",
         "expires_us": 8 * 3600 * 10**6,
         "owner": facts,
+        "approvals": 1,
     }
     assert operation().review_facts() is None
 

@@ -316,6 +316,7 @@ def test_a_doubt_leads_to_somebody_who_did_not_approve_it(bench: Bench) -> None:
     assert shown["status"] == "unknown"
     assert shown["contract"] == {
         "digest": KEYED.digest(), "kind": "key", "window_ends_at": rfc3339(START + 24 * HOUR), "lookup": None,
+        "procedure": "Ask the payment desk.",
     }  # fmt: skip
     assert shown["idempotency_key"] == f"{operation.operation_id}-0"
     assert shown["business_key"] == shown["approval"]["scope"]["business_key"] == "R-7"
