@@ -22,7 +22,7 @@ from counterfoil.store.transaction import Transaction
 from counterfoil.testing.conformance.samples import attempt_of, operation_of, review_of, run_named
 
 HOUR = 3600 * 1_000_000
-BATCH = 400
+BATCH = 2_000
 PERSON = "ana"
 RECEIVERS = ("stripe", "crm", "mail")
 CONTRACT = Contract(api_version="1", classifier=[When(status="2xx").means("applied")], procedure="Ask the desk.")

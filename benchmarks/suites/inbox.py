@@ -14,7 +14,7 @@ from benchmarks.plan import Plan
 from benchmarks.workload import opened, steps_app
 from counterfoil.app import App
 from counterfoil.model.inbox import InboxFilter
-from counterfoil.store.sqlite_inbox import COUNTS, PAGES
+from counterfoil.store.sqlite_inbox import SOURCES, counts_of, page_of
 
 REVIEWS, STAGES = 10_000, (0, 10_000, 100_000)
 TIMES = 15
@@ -95,10 +95,10 @@ def plans(location: str) -> list[str]:
     )
     asked: dict[str, int | None] = dict.fromkeys(names)
     lines: list[str] = []
-    for kind, statements in (("page of", PAGES), ("counts of", COUNTS)):
-        for source, statement in statements.items():
+    for kind, statement_of in (("page of", page_of), ("counts of", counts_of)):
+        for source in SOURCES:
             lines.append(f"{kind} {source}")
-            for _, _, _, step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", asked):
+            for _, _, _, step in connection.execute(f"EXPLAIN QUERY PLAN {statement_of(source, frozenset())}", asked):
                 if "json_each" not in step and "BLOOM" not in step and "LIST SUBQUERY" not in step:
                     lines.append(f"    {step}")
     connection.close()

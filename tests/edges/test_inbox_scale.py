@@ -16,7 +16,7 @@ from counterfoil.app.verification import verify
 from counterfoil.model.inbox import InboxFilter
 from counterfoil.store.migrate import schema
 from counterfoil.store.queries import sql
-from counterfoil.store.sqlite_inbox import COUNTS, PAGES
+from counterfoil.store.sqlite_inbox import SOURCES, counts_of, page_of
 
 OPEN, ENDED = 200, 2_000
 FOUND_BY = {
@@ -35,21 +35,30 @@ def plan_of(statement: str) -> str:
     return "\n".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", names))
 
 
-@pytest.mark.parametrize("source", PAGES)
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_page_and_the_counts_go_by_partial_indexes_alone(source: str) -> None:
-    for plan in (plan_of(PAGES[source]), plan_of(COUNTS[source])):
+    narrow, wide = frozenset[str](), frozenset({"owner", "roles", "text", "receiver"})
+    statements = [page_of(source, narrow), page_of(source), counts_of(source, narrow), counts_of(source, wide)]
+    for plan in map(plan_of, statements):
         assert f"r USING INDEX {FOUND_BY[source]}" in plan or f"i USING INDEX {FOUND_BY[source]}" in plan, plan
         # Nothing else is walked through: all joins are by key or by run, and what a page gives is in order already.
         walked = re.findall(r"SCAN (\w+)(?! USING INDEX (?:reviews_open|runs_parked|incidents_due|runs_unended))", plan)
         assert set(walked) <= {"json_each"}, plan
 
 
+def test_counting_what_nobody_narrows_reads_no_row_of_a_run_or_an_operation() -> None:
+    for name, covered in ((frozenset[str](), True), (frozenset({"text"}), False)):
+        plan = plan_of(counts_of("inbox_reviews", name))
+        for joined in ("runs", "o"):
+            assert (f"SEARCH {joined} USING COVERING INDEX" in plan) is covered, plan
+
+
 def test_a_page_is_not_sorted() -> None:
     """What is sorted is at most the few operations of one run."""
     for source in ("inbox_reviews", "inbox_incidents"):
-        assert "TEMP B-TREE" not in plan_of(PAGES[source])
+        assert "TEMP B-TREE" not in plan_of(page_of(source))
     for source in ("inbox_parked", "inbox_overdue"):
-        steps = plan_of(PAGES[source]).splitlines()
+        steps = plan_of(page_of(source)).splitlines()
         sorts = [n for n, step in enumerate(steps) if "TEMP B-TREE" in step]
         assert [steps[n - 1] for n in sorts] == ["SEARCH w USING INDEX operations_run_id (run_id=?)"]
 

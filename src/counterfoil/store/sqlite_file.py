@@ -73,6 +73,8 @@ def open_reader(path: Path, *, vfs: str | None, busy_seconds: float) -> apsw.Con
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.set_busy_timeout(int(busy_seconds * 1000))
     pragma(connection, "query_only", True)
+    # A list looks up thousands of rows by key; 2 MiB, as by default, hold little of a large ledger's indexes.
+    pragma(connection, "cache_size", -32 * 1024)
     return connection
 
 

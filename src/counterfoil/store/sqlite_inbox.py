@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator
+from functools import cache
 
 from counterfoil.model.inbox import InboxFilter
 from counterfoil.store.driver import Connection
@@ -11,17 +12,21 @@ from counterfoil.store.queries import sql
 LETTERS = 40  # more than an id's last character can be
 SOURCES = ("inbox_reviews", "inbox_parked", "inbox_incidents", "inbox_overdue")
 
-# A source's columns are looked at lazily: what is not asked for costs nothing.
-_WANTED = """(:owner IS NULL OR owner = :owner OR escalated_to = :owner)
-  AND (:workflow IS NULL OR workflow = :workflow)
-  AND (:receiver IS NULL OR receiver = :receiver)
-  AND (:roles IS NULL OR taken_by IN (SELECT value FROM json_each(:roles)) OR (taken_by IS NULL AND (
+# By what is asked. Only these are put together: a join whose columns nobody looks at is left out by SQLite.
+_WANTED = {
+    "owner": "(owner = :owner OR escalated_to = :owner)",
+    "workflow": "workflow = :workflow",
+    "receiver": "receiver = :receiver",
+    "roles": """(taken_by IN (SELECT value FROM json_each(:roles)) OR (taken_by IS NULL AND (
     role IN (SELECT value FROM json_each(:roles)) OR owner IN (SELECT value FROM json_each(:roles))
-    OR escalated_to IN (SELECT value FROM json_each(:roles)))))
-  AND (:text IS NULL OR instr(lower(
+    OR escalated_to IN (SELECT value FROM json_each(:roles)))))""",
+    "text": """instr(lower(
     'run-' || run_number || ' ' || coalesce('op-' || operation_number || ' ' || operation || ' ', '') || workflow || ' '
     || request_id || ' ' || coalesce(target, '') || ' ' || coalesce(business_key, '') || ' '
-    || CASE kind WHEN 'review' THEN 'rev-' WHEN 'incident' THEN 'inc-' ELSE 'run-' END || number), lower(:text)) > 0)"""
+    || CASE kind WHEN 'review' THEN 'rev-' WHEN 'incident' THEN 'inc-' ELSE 'run-' END || number), lower(:text)) > 0""",
+    "reason": "reason = :reason",
+}
+_EVERY = frozenset(_WANTED)
 
 
 class SqliteInbox:
@@ -40,12 +45,13 @@ class SqliteInbox:
         limit: int,
     ) -> list[InboxRow]:
         """The next `limit` things behind `after`, the earliest deadline first."""
-        asked = _asked(wanted, roles, now) | {
-            "deadline": after[0], "subject": after[1], "limit": limit, "snoozed": wanted.snoozed,
-        }  # fmt: skip
+        asked = _asked(wanted, roles, now) | {"deadline": after[0], "subject": after[1], "limit": limit}
         found: list[InboxRow] = []
         for source in _sources(wanted):
-            found += [InboxRow(*values) for values in self._connection.execute(PAGES[source], asked)]
+            found += [
+                InboxRow(*values)
+                for values in self._connection.execute(page_of(source, _named(asked), snoozed=wanted.snoozed), asked)
+            ]
         found.sort(key=lambda row: row.key)
         return found[:limit]
 
@@ -64,7 +70,11 @@ class SqliteInbox:
     def counts(self, wanted: InboxFilter, roles: Collection[str] | None, now: int) -> list[InboxCount]:
         """By reason, the most frequent first; a reason that is asked for does not narrow them."""
         asked = _asked(wanted, roles, now)
-        found = [InboxCount(*row) for source in SOURCES for row in self._connection.execute(COUNTS[source], asked)]
+        found = [
+            InboxCount(*row)
+            for source in SOURCES
+            for row in self._connection.execute(counts_of(source, _named(asked) - {"reason"}), asked)
+        ]
         reasons: dict[str, InboxCount] = {}
         for each in found:  # a reason may come from two sources: parked, and not yet parked
             known = reasons.get(each.reason, InboxCount(each.reason, 0, 0, 0))
@@ -94,21 +104,30 @@ def _sources(wanted: InboxFilter) -> tuple[str, ...]:
             return ("inbox_parked", "inbox_overdue")
 
 
-def _page(source: str) -> str:
+def _named(asked: dict[str, str | int | None]) -> frozenset[str]:
+    return frozenset(name for name in _WANTED if asked[name] is not None)
+
+
+@cache
+def page_of(source: str, asked: frozenset[str] = _EVERY, *, snoozed: bool = False) -> str:
+    """The statement of a page of one source, narrowed by what is asked."""
+    terms = ["(deadline_at, subject) > (:deadline, :subject)", *_terms(asked)]
+    terms += [] if snoozed else ["snoozed_until IS NULL"]
     return (
-        f"SELECT * FROM ({sql(source)}) WHERE (deadline_at, subject) > (:deadline, :subject) AND {_WANTED} "  # noqa: S608
-        "AND (:reason IS NULL OR reason = :reason) AND (:snoozed OR snoozed_until IS NULL) "
+        f"SELECT * FROM ({sql(source)}) WHERE {' AND '.join(terms)} "  # noqa: S608 - our own text, never input
         "ORDER BY deadline_at, subject LIMIT :limit"
     )
 
 
-def _count(source: str) -> str:
+@cache
+def counts_of(source: str, asked: frozenset[str] = _EVERY) -> str:
+    """The statement of the counts of one source, narrowed by what is asked."""
     return (
-        "SELECT reason, count(*) - count(snoozed_until), "  # noqa: S608
+        "SELECT reason, count(*) - count(snoozed_until), "  # noqa: S608 - our own text, never input
         "count(CASE WHEN deadline_at <= :now AND snoozed_until IS NULL THEN 1 END), count(snoozed_until) "
-        f"FROM ({sql(source)}) WHERE {_WANTED} GROUP BY reason"
+        f"FROM ({sql(source)}) WHERE {' AND '.join(['1', *_terms(asked)])} GROUP BY reason"
     )
 
 
-PAGES = {source: _page(source) for source in SOURCES}
-COUNTS = {source: _count(source) for source in SOURCES}
+def _terms(asked: frozenset[str]) -> list[str]:
+    return [term for name, term in _WANTED.items() if name in asked]
