@@ -1,6 +1,6 @@
 """Server-sent streams for pages: they say that something was committed, and that the connection lives. Pages fetch the rest.
 
-A run's stream knows the newest entry that the page holds (`seen` in its address, or the browser's own Last-Event-ID), so that
+A run's stream knows the newest entry that the page holds (`seen` in its address, or the browser's own `Last-Event-ID`), so that
 nothing is missed between the page and its stream, nor over a restart of the server.
 """
 
