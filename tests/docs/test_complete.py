@@ -132,7 +132,7 @@ def test_an_unknown_command_is_found() -> None:
 
 
 def test_every_command_is_in_the_reference() -> None:
-    heads = re.findall(r"^### `counterfoil ([a-z ]+)", pages()["docs/reference/cli.md"], re.MULTILINE)
+    heads = re.findall(r"^### `counterfoil((?: [a-z]+(?:-[a-z]+)*)+)", pages()["docs/reference/cli.md"], re.MULTILINE)
     words = {" ".join(head.split()) for head in heads}
     assert words == set(leaves(command(), ""))
 

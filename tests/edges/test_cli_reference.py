@@ -29,7 +29,7 @@ def test_schema_and_page_name_the_same(tmp_path: Path) -> None:
     page = (REFERENCE / "cli.md").read_text()
     schema = Cli(tmp_path).json("schema").data
     parts = page.split("\n### ")[1:]
-    headed = re.compile(r"`counterfoil ([a-z ]+?)(?=[` \[]*(?:[A-Z\[`-]))")
+    headed = re.compile(r"`counterfoil((?: [a-z]+(?:-[a-z]+)*)+)")
     found = {match[1].strip(): part for part in parts if (match := headed.match(part))}
     assert sorted(found) == sorted(each["command"] for each in schema["commands"])
     for each in schema["commands"]:
