@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import Annotated
 from pydantic import BaseModel
 from counterfoil import (
-    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Receipt, ReviewBy, ReviewRejected, Run, Seen, When,
+    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Receipt, ReviewBy, ReviewRejected, Run, Seen, Target, When,
 )
 
 class Case(BaseModel):
-    customer: str
+    customer: Annotated[str, Target()]
     company: str = ""
     risk: str = "low"
     contacts: list[str] = []

@@ -205,6 +205,26 @@ def test_the_window_of_the_key_counts_down(page: Page) -> None:
     assert re.match(r"\d{4}-", str(window.get_attribute("datetime")))
 
 
+# ---------------------------------------------------------------------- a review
+
+
+def test_a_review_shows_what_would_leave_and_what_it_rests_on(page: Page) -> None:
+    page.goto("/reviews/rev-4")
+    target = page.locator("table.fields tr", has=page.get_by_role("rowheader", name="customer"))
+    expect(target).to_contain_text("target")
+    expect(target.locator("td")).to_have_text("cedar")
+    changed = page.locator("table.difference").first
+    expect(changed.locator("tr", has_text="risk")).to_contain_text("medium: two open invoices")
+    expect(page.get_by_role("heading", name="Against draft 1, the version before")).to_be_visible()
+    rests = page.locator("section", has=page.get_by_role("heading", name="What it rests on"))
+    expect(rests).to_contain_text("clerk-1, prompt 2026-11")
+    expect(rests).to_contain_text("0.0149 USD")
+    expect(rests).to_contain_text("the run so far: 0.0298 USD")
+    expect(rests).to_contain_text("invoices.txt")
+    expect(page.locator("h1 + p time[data-until]")).to_have_text(re.compile(r"in 7 h"))
+    assert str(page.get_attribute("input[name=digest]", "value")).startswith("sha256:")
+
+
 # ---------------------------------------------------------------------- everywhere
 
 

@@ -261,9 +261,7 @@ def test_a_difference_goes_down_to_each_field_and_does_not_mix_kinds() -> None:
         ("new", "added"), ("gone", "removed"),
     ]  # fmt: skip
     assert changed_fields(5, 5) == [] and changed_fields(5, "5")[0]["field"] == "value"
-    assert payload_fields({"a": {}}, {"a": {"kind": "target"}}) == [
-        {"field": "a", "value": {}, "mark": {"kind": "target"}}
-    ]
+    assert payload_fields({"a": {}}, {"a": "target"}) == [{"field": "a", "value": {}, "mark": "target"}]
 
 
 def test_texts_are_compared_by_line() -> None:

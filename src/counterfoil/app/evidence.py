@@ -18,6 +18,7 @@ from counterfoil.app.views.shown import Shown
 from counterfoil.app.views.timeline import Window, timeline_view
 from counterfoil.app.views.window import in_force_view
 from counterfoil.app.weighing import situation_now
+from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.conversation import DocumentRecord
 from counterfoil.model.errors import Refused
@@ -129,8 +130,12 @@ class Evidence:
             return {act: standpoint.why_not(act) for act in ("resume", "raise", "retry", "cancel", "signal")}
 
     def question(self, review: str, *, by: Actor | None = None) -> dict[str, Any]:
-        """What a reviewer reads besides `reviews.show`: see `question_view`. `forbidden`: why the person may not approve."""
-        with self._opened().read() as reader:
+        """What a reviewer reads besides `reviews.show`: see `question_view`. `forbidden`: why the person may not approve.
+
+        `marks`: the payload fields that the code at hand marks, each as amount or target.
+        """
+        opened = self._opened()
+        with opened.read() as reader:
             record = reader.get(ReviewRecord, known_id(reader, "review", review))
             assert record is not None, "the id was just found in this snapshot"
             operation = reader.get(OperationRecord, record.operation_id)
@@ -146,7 +151,15 @@ class Evidence:
                 reader.find(AnswerRecord, "review_id", record.review_id), reader.entries(run.run_id),
             )  # fmt: skip
             why = None if by is None else Standpoint(reader, by, run, operation, record).why_not("answer")
-            return question_view(asked) | {"forbidden": why}
+            return question_view(asked) | {"forbidden": why, "marks": _marks(opened, operation)}
+
+
+def _marks(opened: Opened, operation: OperationRecord) -> dict[str, str]:
+    known = opened.registry.operations.get(operation.name)
+    if known is None:
+        return {}
+    marks = marks_of(known.function)
+    return {field: what for field, what in ((marks.amount, "amount"), (marks.target, "target")) if field is not None}
 
 
 def _can_look(opened: Opened, operation: OperationRecord) -> bool:

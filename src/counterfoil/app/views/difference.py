@@ -1,7 +1,7 @@
 """What differs between two payloads, field by field, and between two texts, line by line."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 LONGEST_TEXT = 4000  # lines compared; beyond that only the digests are
@@ -22,7 +22,7 @@ def changed_fields(before: Any, after: Any) -> list[dict[str, Any]]:
     return [row for row in payload_difference(before, after) if row["what"] != "same"]
 
 
-def payload_fields(payload: Any, marked: dict[str, dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def payload_fields(payload: Any, marked: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """`[{field, value, mark}]`: every leaf of a payload. `mark` says what a field is marked as, None where it is not."""
     marks = marked or {}
     return [{"field": field, "value": value, "mark": marks.get(field)} for field, value in _leaves(payload, "")]

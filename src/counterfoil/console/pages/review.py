@@ -69,7 +69,8 @@ def _shown(request: Request, at: Desk, review: str) -> Response:
     actions = {a["action"]: a for a in at.evidence.actions(shown["operation_id"])["items"]}
     return page(
         request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty,
-        following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"), fields=payload_fields(shown["payload"]),
+        following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"),
+        fields=payload_fields(shown["payload"], question["marks"]),
         newest=at.evidence.newest(shown["run_id"])["sequence"], **_around(at, shown),
     )  # fmt: skip
 
