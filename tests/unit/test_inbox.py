@@ -15,6 +15,7 @@ from counterfoil.app.reviews import Reviews
 from counterfoil.app.runs import Runs
 from counterfoil.app.verification import verify
 from counterfoil.engine.administration import CloseIncident
+from counterfoil.engine.escalation import Escalate
 from counterfoil.engine.finish import Resume, Suspend
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.model.errors import Refused
@@ -312,6 +313,8 @@ def test_tending_holds_for_one_wait_only(desk: Desk) -> None:
     desk.parked(desk.filled)
     desk.do("take", "run-1", "oscar")
     desk.do("snooze", "run-1", until="20h", reason="later")
+    assert desk.filled.ask(Escalate(desk.filled.run_id, desk.filled.run_id, START, "head"))
+    assert desk.items(snoozed=True)[0]["escalated_to"] == "head" and len(desk.items(owner="head", snoozed=True)) == 1
     desk.filled.clock.now += SECOND
     desk.filled.ask(Resume(desk.filled.run_id, "ana", False, {}, desk.filled.opened.deadlines))
     assert desk.code("take", "run-1") == "not_waiting"
@@ -319,6 +322,7 @@ def test_tending_holds_for_one_wait_only(desk: Desk) -> None:
     desk.filled.claimed().parked(ParkReason.CODE_CHANGED)
     (item,) = desk.items()  # another trouble must not hide behind the snooze of the first
     assert (item["reason"], item["taken_by"], item["snoozed_until"]) == ("code_changed", None, None)
+    assert item["escalated_to"] is None
 
 
 def test_comments_are_kept_in_order_and_counted(desk: Desk) -> None:

@@ -1,7 +1,7 @@
 -- What needs a person. Four sources with the same columns, each in the order of (deadline_at, subject) by a partial index, so
 -- that nothing here grows with what has ended. `store/sqlite_inbox.py` filters, merges and counts them.
 -- The index is named: the planner would take the one on state, and sort.
--- Who has taken a thing, and that it was put off, holds for this wait only: not for what was tended before it began.
+-- Who has taken a thing, that it was put off or escalated: it holds for this wait only, not for one that was over before.
 
 -- name: inbox_reviews
 -- reviews that wait for an answer; the run that waits for one is the same thing
@@ -10,7 +10,8 @@ SELECT 'review' AS kind, r.review_id AS subject, r.number AS number, r.run_id AS
     r.role AS role, r.owner AS owner, r.owner_then AS owner_then, r.opened_at AS since_at, r.expires_at AS deadline_at,
     CASE WHEN gone.name IS NULL AND t.taken_at >= r.opened_at THEN t.taken_by END AS taken_by,
     CASE WHEN t.snoozed_at >= r.opened_at AND t.snoozed_until > :now THEN t.snoozed_until END AS snoozed_until,
-    t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
+    t.snooze_reason AS snooze_reason,
+    CASE WHEN t.escalated_at >= r.opened_at THEN t.escalated_to END AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.review_id) AS comments,
     runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id, runs.state AS run_state,
     o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
@@ -30,7 +31,8 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
     CASE WHEN gone.name IS NULL AND t.taken_at >= coalesce(r.waiting_since, r.updated_at) THEN t.taken_by END AS taken_by,
     CASE WHEN t.snoozed_at >= coalesce(r.waiting_since, r.updated_at) AND t.snoozed_until > :now
         THEN t.snoozed_until END AS snoozed_until,
-    t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
+    t.snooze_reason AS snooze_reason,
+    CASE WHEN t.escalated_at >= coalesce(r.waiting_since, r.updated_at) THEN t.escalated_to END AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.run_id) AS comments,
     r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id, r.state AS run_state,
     o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
@@ -52,7 +54,8 @@ SELECT 'incident' AS kind, i.incident_id AS subject, i.number AS number, i.run_i
     i.opened_at AS since_at, i.opened_at + 86400000000 AS deadline_at,
     CASE WHEN gone.name IS NULL AND t.taken_at >= i.opened_at THEN t.taken_by END AS taken_by,
     CASE WHEN t.snoozed_at >= i.opened_at AND t.snoozed_until > :now THEN t.snoozed_until END AS snoozed_until,
-    t.snooze_reason AS snooze_reason, t.escalated_to AS escalated_to,
+    t.snooze_reason AS snooze_reason,
+    CASE WHEN t.escalated_at >= i.opened_at THEN t.escalated_to END AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = i.incident_id) AS comments,
     runs.number AS run_number, runs.workflow AS workflow, runs.request_id AS request_id, runs.state AS run_state,
     o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
@@ -70,7 +73,7 @@ SELECT 'run' AS kind, r.run_id AS subject, r.number AS number, r.run_id AS run_i
     CASE r.state WHEN 'pending' THEN 'no_worker' WHEN 'running' THEN 'no_progress' ELSE 'expired' END AS reason,
     o.owner AS role, r.owner AS owner, r.owner_then AS owner_then, r.deadline_at AS since_at, r.deadline_at AS deadline_at,
     CASE WHEN gone.name IS NULL AND t.taken_at >= r.deadline_at THEN t.taken_by END AS taken_by,
-    NULL AS snoozed_until, NULL AS snooze_reason, t.escalated_to AS escalated_to,
+    NULL AS snoozed_until, NULL AS snooze_reason, CASE WHEN t.escalated_at >= r.deadline_at THEN t.escalated_to END AS escalated_to,
     (SELECT count(*) FROM comments AS c WHERE c.subject = r.run_id) AS comments,
     r.number AS run_number, r.workflow AS workflow, r.request_id AS request_id, r.state AS run_state,
     o.number AS operation_number, o.name AS operation, o.status AS operation_status, o.receiver AS receiver, o.business_key AS business_key,
