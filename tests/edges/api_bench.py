@@ -189,9 +189,10 @@ MOVING = {("installation", "batches"), ("installation", "clock_us"), ("installat
 
 
 @contextmanager
-def served(folder: Path, *options: str) -> Generator[Served, None, None]:
+def served(folder: Path, *options: str, **environ: str) -> Generator[Served, None, None]:
     """A lived-in installation, served without a worker unless `options` say otherwise."""
     with house(folder) as here:
+        here.cli.environ |= environ
         here.serve(*(options or ("--no-worker",)))
         yield Served(here)
 

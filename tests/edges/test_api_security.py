@@ -1,12 +1,16 @@
 """What the console refuses before anything happens: foreign pages, too much, too often, unknown names. Refused writes nothing."""
 
+import asyncio
 import json
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from counterfoil.app import App
+from counterfoil.console.asgi import asgi
 from counterfoil.console.limits import ANSWER, SIGN_IN, Limits
 from counterfoil.console.security import BODY_LIMIT
 from counterfoil.model.errors import Refused
@@ -15,7 +19,7 @@ from tests.edges.api_bench import Served, served, shown
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served, None, None]:
-    with served(tmp_path_factory.mktemp("security")) as bench:
+    with served(tmp_path_factory.mktemp("security"), "--no-worker", COUNTERFOIL_LOG="text") as bench:
         bench.headers()
         yield bench
 
@@ -225,5 +229,28 @@ def test_answers_too_often_are_429_and_store_nothing(here: Served) -> None:
 def test_what_is_logged_names_no_secret_and_no_payload(here: Served) -> None:
     here.get("/find", text="a-business-key")
     log = (here.house.cli.folder / "serve.log").read_text()
-    for secret in (here.house.secret("ana"), here.headers()["Authorization"].split()[1], "a-business-key", "tea"):
+    assert "GET /api/v1/find 200" in log
+    for secret in (here.house.secret("ana"), here.headers()["Authorization"].split()[1], "a-business-key", "tea", "?"):
         assert secret not in log
+
+
+def test_a_defect_of_ours_is_told_by_its_type_alone(tmp_path: Path) -> None:
+    """With the headers of every answer, also where a page was asked for."""
+    console = asgi(App("broken", db=str(tmp_path / "none.db")))
+
+    @console.get("/api/v1/breaks")
+    @console.get("/breaks")
+    def breaks() -> None:
+        raise RuntimeError("a secret of the payload")
+
+    async def ask() -> None:
+        transport = httpx2.ASGITransport(app=console)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as browser:
+            for path in ("/api/v1/breaks", "/breaks"):
+                response = await browser.get(path)
+                assert response.status_code == 500
+                assert "RuntimeError" in response.text
+                assert "a secret" not in response.text
+                assert response.headers["x-frame-options"] == "DENY"
+
+    asyncio.run(ask())

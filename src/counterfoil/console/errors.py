@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from html import escape
 from typing import Any, cast
 
 from fastapi import FastAPI, Request
@@ -9,9 +10,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from counterfoil.console.addresses import is_api, sign_in_address
+from counterfoil.console.addresses import is_api, route_path, sign_in_address
 from counterfoil.console.envelope import refusal, respond
 from counterfoil.console.signed_in import desk
+from counterfoil.engine.problem_log import log
 from counterfoil.model.error_codes import CODES, DEFECT, MISSING, REFUSED, UNKNOWN, USAGE
 from counterfoil.model.errors import CounterfoilError, Refused
 
@@ -71,10 +73,13 @@ def _said(request: Request, error: CounterfoilError, status: int) -> Response:
             return Response(status_code=401, headers={"HX-Redirect": where})
         if request.method in ("GET", "HEAD"):
             return RedirectResponse(where, 303)
-    page = cast("Page | None", getattr(request.app.state, "error_page", None))
+    page = cast("Page | None", getattr(request.app.state, "error_page", None)) if "app" in request.scope else None
     if page is not None:
-        return page(request, error, status)
-    return HTMLResponse("<!doctype html><title>Counterfoil</title><p>Refused.", status)
+        with suppress(Exception):  # what failed may be what every page needs: the database
+            return page(request, error, status)
+    return HTMLResponse(
+        f"<!doctype html><title>Counterfoil</title><h1>{escape(error.message)}</h1><p>{escape(error.safe_next)}", status
+    )
 
 
 def add_to(app: FastAPI) -> None:
@@ -82,7 +87,6 @@ def add_to(app: FastAPI) -> None:
     app.add_exception_handler(CounterfoilError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
-    app.add_exception_handler(Exception, _on_defect)
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
@@ -120,5 +124,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
     return await refused(request, Refused("usage", problem=str(problem.detail)))
 
 
-async def _on_defect(request: Request, error: Exception) -> Response:
+async def defect(request: Request, error: Exception) -> Response:
+    """The answer to an error of our own. What it says may hold anything, so only its type is told."""
+    log.error("%s %s met a defect of ours", request.method, route_path(request.scope), exc_info=error)
     return await refused(request, CounterfoilError("defect", problem=type(error).__name__))

@@ -8,8 +8,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterfoil.console.addresses import is_api, is_loopback, own_origin, route_path
 from counterfoil.console.cookies import session_value
-from counterfoil.console.errors import refused
+from counterfoil.console.errors import defect, refused
 from counterfoil.console.state import Console
+from counterfoil.engine.problem_log import log
 from counterfoil.model.errors import CounterfoilError, Refused
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -46,7 +47,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        guarded = _with_headers(scope, send)
+        guarded = _with_headers(scope, _logged(scope, send))
         request = Request(scope)
         try:
             check_host(request, self._console)
@@ -56,7 +57,19 @@ class Guard:
         except CounterfoilError as error:
             await (await refused(request, error))(scope, receive, guarded)
             return
-        await self._app(scope, _bounded(receive, limit), guarded)
+        begun = False
+
+        async def begins(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await guarded(message)
+
+        try:
+            await self._app(scope, _bounded(receive, limit), begins)
+        except Exception as error:
+            if begun:
+                raise  # half an answer is out: the connection is closed, so that nobody takes it for a whole one
+            await (await defect(request, error))(scope, receive, guarded)
 
 
 def check_host(request: Request, console: Console) -> None:
@@ -109,6 +122,18 @@ def _bounded(receive: Receive, limit: int) -> Receive:
         return message
 
     return bounded
+
+
+def _logged(scope: Scope, send: Send) -> Send:
+    """One line for each answer: without what stands behind the question mark, which may be somebody's search."""
+
+    async def logged(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            path, status = route_path(scope), int(message["status"])
+            log.info("%s %s %d", scope["method"], path, status, extra={"counterfoil": {"path": path, "status": status}})
+        await send(message)
+
+    return logged
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:

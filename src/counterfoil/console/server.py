@@ -78,7 +78,8 @@ class _Server(uvicorn.Server):
 
 def _configured(served: FastAPI, serving: Serving) -> uvicorn.Config:
     return uvicorn.Config(
-        served, lifespan="on", log_config=None, access_log=False, server_header=False, date_header=True,
+        served, lifespan="on", log_config=None, log_level="critical", access_log=False,  # `security` and `errors` log
+        server_header=False, date_header=True,
         proxy_headers=bool(serving.proxies), forwarded_allow_ips=list(serving.proxies), ws="none",
         timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75,
     )  # fmt: skip
