@@ -23,7 +23,13 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         print(self.servers[0].sockets[0].getsockname()[1], flush=True)
 
-host = Starlette(routes=[Mount("/ops/desk", asgi(app))])
+console = asgi(app)
+
+@console.get("/boom")
+def boom():
+    raise RuntimeError("a secret of the defect")
+
+host = Starlette(routes=[Mount("/ops/desk", console)])
 Server(uvicorn.Config(host, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)).run()
 """
 PLACES = (
@@ -85,3 +91,12 @@ def test_it_works_below_a_path(visitor: Page, below: tuple[House, str]) -> None:
     visitor.get_by_role("button", name="Sign out").click()
     expect(visitor).to_have_url(f"{root}/sign-in")
     assert outside == []
+
+
+def test_a_defect_says_that_nothing_is_lost(visitor: Page, below: tuple[House, str]) -> None:
+    answer = visitor.goto(f"{below[1]}/boom")
+    assert answer is not None
+    assert answer.status == 500
+    expect(visitor.get_by_role("heading", level=1)).to_have_text("A defect of ours")
+    expect(visitor.locator("main")).to_contain_text("Nothing is lost")
+    assert "a secret of the defect" not in visitor.content()

@@ -144,3 +144,40 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/operations/op-"))
+
+
+def test_too_many_tries_say_when_to_try_again(chromium: Browser, here: House) -> None:
+    context = chromium.new_context(base_url=here.url)
+    page = context.new_page()
+    for _ in range(11):
+        page.goto("/sign-in")
+        page.get_by_label("Name").fill("nobody-at-all")
+        page.get_by_label("Secret").fill("guess")
+        with page.expect_navigation() as answered:
+            page.get_by_role("button", name="Sign in").click()
+        answer = answered.value
+    assert answer is not None
+    assert answer.status == 429
+    expect(page.get_by_role("alert")).to_contain_text(re.compile(r"in \d+ s"))
+    context.close()
+
+
+def test_who_may_do_little_is_told_so(chromium: Browser, here: House) -> None:
+    here.cli.environ["COUNTERFOIL_SECRET"] = "an auditor's secret"
+    assert here.cli.json("people", "add", "vera", "--role", "auditor").status == 0
+    del here.cli.environ["COUNTERFOIL_SECRET"]
+    context = chromium.new_context(base_url=here.url)
+    page = context.new_page()
+    page.goto("/sign-in")
+    page.get_by_label("Name").fill("vera")
+    page.get_by_label("Secret").fill("an auditor's secret")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto("/stop")
+    expect(page.locator("main")).to_contain_text("You may not stop sending")
+    page.goto("/inbox?reason=outcome_unknown")
+    page.get_by_role("button", name="Take").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This is not yours to do")
+    expect(page.locator("main")).to_contain_text("What is safe to do now")
+    page.goto("/audit")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Audit")
+    context.close()

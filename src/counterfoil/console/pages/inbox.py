@@ -43,6 +43,7 @@ def routes() -> APIRouter:
             request, "inbox.html", desk=at, counts=counts, groups=groups, pages=pages_of(request, listed), view=view,
             kept=kept_views(request), workflows=workflows_of(request), receivers=receivers_of(request),
             owners=_owners(at), people=_people(at), spans=SPANS, item_path=item_path,
+            waiting=None if view.given else counts["total"],
         )  # fmt: skip
 
     @router.post("/inbox/views")

@@ -54,9 +54,14 @@ class Chrome:
     now: str
 
 
-def page(request: Request, template: str, *, desk: Any = None, status: int = 200, **shown: Any) -> HTMLResponse:
-    """An HTML page in the frame. `desk`: that of the signed-in person, None where nobody is."""
-    chrome = _chrome(request, desk)
+def page(
+    request: Request, template: str, *, desk: Any = None, status: int = 200, waiting: int | None = None, **shown: Any
+) -> HTMLResponse:
+    """An HTML page in the frame. `desk`: that of the signed-in person, None where nobody is.
+
+    `waiting`: how much needs a person, where the page has counted that already.
+    """
+    chrome = _chrome(request, desk, waiting)
     frame = {"c": chrome, "navigation": NAVIGATION, "root": str(request.scope.get("root_path", ""))}
     text = _templates().get_template(template).render(UNSAID | frame | shown)
     response = HTMLResponse(text, status)
@@ -99,7 +104,7 @@ def pages_of(request: Request, listed: Mapping[str, Any]) -> dict[str, str | Non
     }
 
 
-def _chrome(request: Request, desk: Any) -> Chrome:
+def _chrome(request: Request, desk: Any, waiting: int | None) -> Chrome:
     console = console_of(request)
     opened = console.app.open()
     stopped = None if desk is None else desk.writes.status()
@@ -117,7 +122,7 @@ def _chrome(request: Request, desk: Any) -> Chrome:
         development=console.development,
         stops=() if stopped is None else tuple(s for s in stopped["items"] if s["lifted_at"] is None),
         restore_open=stopped is not None and stopped["restore"] == "open",
-        inbox_count=None if desk is None or not hasattr(desk, "inbox") else desk.inbox.counts()["total"],
+        inbox_count=None if desk is None else desk.inbox.counts()["total"] if waiting is None else waiting,
         theme=theme if theme in THEMES else "auto",
         said=_said(request),
         here=here(request),
