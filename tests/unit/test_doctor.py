@@ -73,7 +73,7 @@ def test_one_file_system_is_named_and_refused_in_production(tmp_path: Path) -> N
 
 def test_what_is_stopped_is_named(tmp_path: Path) -> None:
     with opened(tmp_path) as here:
-        here.writer.ask(SuspendWrites(here.installation_id, "receiver:bank", "eve", "fire"))
+        here.writer.ask(SuspendWrites(here.installation_id, "receiver:bank", "ana", "fire"))
         with here.read() as reader:
             verb = begin_restore(reader, "behind")
         here.writer.ask(verb)

@@ -15,9 +15,7 @@ def about_run(act: Act, run: RunRecord, *, kind: RecordKind | None = None) -> Wi
     return Wish(act, run.workflow, kind=kind, roles=_named(run.owner, run.owner_then, budget["name"], budget["then"]))
 
 
-def about_operation(
-    act: Act, operation: OperationRecord, run: RunRecord, *, kind: RecordKind | None = None
-) -> Wish:
+def about_operation(act: Act, operation: OperationRecord, run: RunRecord, *, kind: RecordKind | None = None) -> Wish:
     """One operation, with its amount. Its owner may act, and who owns its run."""
     roles = _named(operation.owner, run.owner, run.owner_then)
     amount, currency = operation.amount_minor, operation.currency
