@@ -180,6 +180,30 @@ def test_who_approved_is_told_before_the_form_that_somebody_else_resolves(page: 
     expect(other.get_by_label("Reason")).to_be_visible()
 
 
+def test_who_proposed_is_told_that_it_cannot_approve(page: Page, other: Page, here: House) -> None:
+    submitted(here, "onboard", "heather")
+    answered(here, "reject", "ana", "--comment", "Name the invoices.", "--ask-revision")
+    here.cli.drive()
+    number = newest_review(here)["number"]
+    page.goto(f"/reviews/rev-{number}")
+    expect(page.get_by_role("button", name="Approve")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator("#answer")).to_contain_text("You proposed this; somebody else approves it. You may reject it.")
+    other.goto(f"/reviews/rev-{number}")
+    expect(other.get_by_role("button", name="Approve draft 2")).to_be_enabled()
+
+
+def test_the_receiver_is_asked_on_demand_and_stands_beside_ours(page: Page, here: House) -> None:
+    run = submitted(here, "parcel", "holly")
+    number = run["records"]["operations"][0]["number"]
+    page.goto(f"/operations/op-{number}")
+    expect(page.locator("#asked")).to_contain_text("not asked yet")
+    page.locator("#asked").get_by_role("button", name="Ask the receiver now").click()
+    expect(page.locator(".said")).to_contain_text("The receiver holds one record with our content.")
+    expect(page.locator("#asked")).to_contain_text("the same")
+    reference = run["records"]["receipts"][0]["reference"]
+    expect(page.locator("#asked tbody tr").first).to_have_text(f"Reference{reference}{reference}")
+
+
 def test_a_resolution_of_an_older_version_is_refused_and_shows_what_moved(page: Page, other: Page, here: House) -> None:
     run = submitted(here, "letter", "ivy")
     number = wait_until(here, f"run-{run['number']}", "parked")["records"]["operations"][0]["number"]

@@ -30,8 +30,19 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Generator[House, None, Non
         answered(lived, "reject", "ana", "--comment", "Name the open invoices.", "--ask-revision")
         lived.cli.drive()
         submitted(lived, "long", "dune")
+        a_reader(lived)
         lived.serve("--no-worker")
         yield lived
+
+
+def a_reader(here: House) -> None:
+    """Vera may read receipts, and no other kind of record."""
+    secret = "what only vera knows"
+    (here.cli.folder / ".counterfoil" / "vera.secret").write_text(secret)
+    here.cli.environ["COUNTERFOIL_SECRET"] = secret
+    assert here.cli("people", "add", "vera", "--role", "viewer").status == 0
+    del here.cli.environ["COUNTERFOIL_SECRET"]
+    assert here.cli.json("roles", "grant", "viewer", "read", "--kind", "receipts").status == 0
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -272,6 +283,24 @@ def test_no_page_complains(context: BrowserContext) -> None:
         response = page.goto(address)
         assert response is not None and response.ok, address
     assert complaints == []
+
+
+def test_records_of_a_kind_that_is_not_read_are_withheld_and_named(chromium: Browser, here: House) -> None:
+    context = chromium.new_context(base_url=here.url)
+    page = context.new_page()
+    sign_in(page, here, "vera")
+    page.goto("/runs/run-1")
+    expect(page.locator("#conversation")).to_contain_text("Withheld: you may not read conversations here.")
+    expect(page.locator("#approvals")).to_contain_text("Withheld")
+    expect(page.locator("#receipts")).to_contain_text("case-814")
+    page.goto("/runs/run-1/entries/6")
+    expect(page.locator(".evidence")).to_contain_text("Withheld")
+    expect(page.locator(".chain")).to_contain_text("follows from both")
+    for address in PAGES:
+        answer = page.goto(address)
+        assert answer is not None and answer.status == 200, address
+        assert "two invoices" not in page.locator("main").inner_text()
+    context.close()
 
 
 def test_who_may_not_see_it_is_told_that_there_is_nothing(chromium: Browser, here: House) -> None:
