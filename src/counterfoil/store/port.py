@@ -281,37 +281,12 @@ class Upkeep(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """One consistent snapshot."""
-
-    @property
-    def figures(self) -> Figures:
-        """What metrics and traces read."""
-        ...
-
-    @property
-    def upkeep(self) -> Upkeep:
-        """What duties read."""
-        ...
+class Snapshot(Protocol):
+    """Rows and entries as they are at one moment."""
 
     @property
     def installation(self) -> InstallationRecord | None:
         """The one installation; None in a database where none was put yet."""
-        ...
-
-    @property
-    def lists(self) -> Lists:
-        """The lists people look at."""
-        ...
-
-    @property
-    def inbox(self) -> InboxReader:
-        """What needs a person."""
-        ...
-
-    @property
-    def acts(self) -> ActsReader:
-        """Who did what."""
         ...
 
     def get(self, table: type[T], *key: Part) -> T | None:
@@ -338,6 +313,39 @@ class Reader(Protocol):
         """(run_id, sequence, head) as the tables hold it, for the runs and for the installation's own chain."""
         ...
 
+    def rolling_at(self, batch: int) -> bytes | None:
+        """The rolling digest at a commit that sent, or None when this database knows no such commit."""
+        ...
+
+
+class Reader(Snapshot, Protocol):
+    """One consistent snapshot, and the questions that are asked of it."""
+
+    @property
+    def figures(self) -> Figures:
+        """What metrics and traces read."""
+        ...
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What duties read."""
+        ...
+
+    @property
+    def lists(self) -> Lists:
+        """The lists people look at."""
+        ...
+
+    @property
+    def inbox(self) -> InboxReader:
+        """What needs a person."""
+        ...
+
+    @property
+    def acts(self) -> ActsReader:
+        """Who did what."""
+        ...
+
     def claimable(self, now: int, limit: int) -> list[str]:
         """Ids of runs whose `due_at` has come and that no living lease holds, the longest due first. By index only."""
         ...
@@ -352,10 +360,6 @@ class Reader(Protocol):
 
     def open_reviews(self) -> list[ReviewRecord]:
         """Reviews that wait for an answer, the earliest deadline first."""
-        ...
-
-    def rolling_at(self, batch: int) -> bytes | None:
-        """The rolling digest at a commit that sent, or None when this database knows no such commit."""
         ...
 
 
