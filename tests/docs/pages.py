@@ -14,6 +14,7 @@ NAMES = (
     "CHANGELOG.md",
     "SECURITY.md",
     "examples/README.md",
+    "deploy/README.md",
 )
 
 _FENCE = re.compile(r"^```(\w*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
