@@ -70,6 +70,9 @@ def test_amounts(text: str, parts: dict[str, Any], minor: int | None, currency: 
         ("re,twelve,EUR,", "'twelve' is no amount"),
         ("re,NaN,EUR,", "'NaN' is no amount of EUR"),
         ("re,1e400,EUR,", "'1e400' is no amount of EUR"),
+        ("re,1e999999999,EUR,", "'1e999999999' is no amount of EUR"),
+        ("re,1e-999999999,EUR,", "'1e-999999999' is no amount of EUR"),
+        ("re,10.0000000000000000000000000000001,EUR,", "'10.0000000000000000000000000000001' is no amount of EUR"),
         ("re,99999999999999999,EUR,", "'99999999999999999' is no amount of EUR"),
         ("re,12,EUR,yesterday", "'yesterday' is no time"),
         ("re,12,EUR,0001-01-01T00:00:00+23:00", None),
@@ -92,6 +95,27 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_are_read(text: str, 
 def test_a_quoted_line_break_keeps_the_count_of_lines() -> None:
     found = read(f'{HEAD}"re\none",1,EUR,\n\n"re ""two""",2,EUR,\n')
     assert [(each.line, each.reference) for each in found.lines] == [(2, "re\none"), (5, 're "two"')]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_any_system_ends_them(end: str) -> None:
+    text = f"{HEAD}re_1,1,EUR,\nre_2,2,EUR,\n".replace("\n", end)
+    assert [(each.line, each.reference) for each in read(text).lines] == [(2, "re_1"), (3, "re_2")]
+    objects = '{"reference": "re_1"}\n{"reference": "re_2"}\n'.replace("\n", end)
+    assert [(each.line, each.reference) for each in read(objects).lines] == [(1, "re_1"), (2, "re_2")]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ('{"reference": "re", "amount": 1e999999999, "currency": "EUR"}', "'1E+999999999' is no amount of EUR"),
+        ('{"reference": "\\ud800"}', "its reference is not Unicode text"),
+    ],
+)
+def test_a_record_of_json_that_cannot_be_read_is_named(record: str, problem: str) -> None:
+    found = read(f'{record}\n{{"reference": "re_1"}}\n')
+    assert [each.reference for each in found.lines] == ["re_1"]
+    assert [(each.line, each.problem) for each in found.unreadable] == [(1, problem)]
 
 
 def test_other_columns_delimiters_and_a_byte_order_mark() -> None:
@@ -132,6 +156,11 @@ def test_json_lines() -> None:
         (b"\xff\xfea", {}, "byte 0 is not UTF-8"),
         (b"a,b\n1,2\n", {}, "its first line names neither reference nor amount"),
         (b"reference,amount\n", {}, "it holds no line"),
+        (
+            b"reference,amount," + b"x" * 200_000 + b"\n1,2,3\n",
+            {},
+            "its header: field larger than field limit (131072)",
+        ),
         (b"reference,reference\n1,2\n", {}, "a column stands twice in its header"),
         (
             b"reference,amount\n1,2\n",

@@ -15,6 +15,7 @@ DAY_US = 24 * 3600 * 1_000_000
 NAMES = ("reference", "amount", "currency", "at")
 _DELIMITERS = (",", ";", "\t")
 _LARGEST = 2**53
+_FIGURES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def read_statement(content: bytes, reading: Reading, *, name: str) -> Statement:
         raise _malformed(name, f"byte {problem.start} is not UTF-8") from problem
     if is_currency(reading.currency or "EUR") is False:
         raise _malformed(name, f"{reading.currency!r} is no currency code")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # some spreadsheets end lines with a lone carriage return
     as_json = text.lstrip().startswith("{")
     records = _json_lines(text) if as_json else _csv_lines(text, reading, name)
     lines: list[StatementLine] = []
@@ -113,13 +115,12 @@ def _json_lines(text: str) -> Iterator[tuple[int, Record]]:
             continue
         try:
             found = json.loads(line, parse_float=Decimal)
-        except (ValueError, RecursionError) as problem:
-            yield number, _Bad(f"it is not JSON: {problem}")
-            continue
-        if isinstance(found, dict):
-            yield number, _flat(cast("dict[str, Any]", found))
-        else:
-            yield number, _Bad("it is no JSON object")
+            record: Record = (
+                _flat(cast("dict[str, Any]", found)) if isinstance(found, dict) else _Bad("it is no JSON object")
+            )
+        except (ValueError, ArithmeticError, RecursionError) as problem:  # a Decimal has its own errors, as Overflow
+            record = _Bad(f"it is not JSON: {problem}")
+        yield number, record
 
 
 def _flat(record: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -162,7 +163,10 @@ def _header(row: str, reading: Reading, name: str) -> tuple[str, list[str]]:
     wanted = [reading.columns.get(each, each).lower() for each in ("reference", "amount")]
     named = [column.lower() for column in (*reading.columns.values(), *reading.only)]
     for delimiter in _DELIMITERS:
-        header = [cell.strip().lower() for cell in next(csv.reader([row], delimiter=delimiter))]
+        try:
+            header = [cell.strip().lower() for cell in next(csv.reader([row], delimiter=delimiter))]
+        except csv.Error as problem:
+            raise _malformed(name, f"its header: {problem}") from problem
         if any(column in header for column in wanted):
             absent = [column for column in named if column not in header]
             if absent:
@@ -195,6 +199,8 @@ def _line(number: int, record: dict[str, Any], reading: Reading) -> StatementLin
     begin, end = _times(given["at"]) if given["at"] else (None, None)
     if reference is None and (minor is None or begin is None):
         raise _Bad("it has neither a reference nor an amount with a time")
+    if reference is not None and any("\ud800" <= sign <= "\udfff" for sign in reference):
+        raise _Bad("its reference is not Unicode text")  # half a surrogate pair, as JSON can write it: not to be stored
     return StatementLine(number, reference, minor, currency if minor is not None else None, begin, end)
 
 
@@ -204,12 +210,13 @@ def _minor(text: str, currency: str | None, reading: Reading) -> int:
     try:
         amount = Decimal(text)
     except InvalidOperation as problem:
-        raise _Bad(f"{text!r} is no amount") from problem
-    if amount.is_finite() and not reading.minor and abs(amount) <= _LARGEST:
-        amount = amount.scaleb(digits_of(currency))
-    if not amount.is_finite() or abs(amount) > _LARGEST or amount != amount.to_integral_value():
-        raise _Bad(f"{text!r} is no amount of {currency}")
-    return int(amount)
+        raise _Bad(f"{text[:100]!r} is no amount") from problem
+    # Only what has few figures is calculated with: a Decimal rounds, overflows and underflows by its context.
+    if amount.is_finite() and len(amount.as_tuple().digits) <= _FIGURES and abs(amount.adjusted()) <= _FIGURES:
+        minor = amount if reading.minor else amount.scaleb(digits_of(currency))
+        if minor == minor.to_integral_value() and abs(minor) <= _LARGEST:
+            return int(minor)
+    raise _Bad(f"{text[:100]!r} is no amount of {currency}")
 
 
 def _times(text: str) -> tuple[int, int]:
