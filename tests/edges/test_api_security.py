@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,27 @@ def test_limits_count_by_person_and_by_address_and_forget() -> None:
         limits.answer("ana", "10.0.0.1")
 
 
+def test_an_address_that_is_refused_makes_nobody_be_forgotten() -> None:
+    """Else inventing ten thousand names would buy ten more tries at one of them."""
+    limits = Limits(Ticking())
+    for n in range(SIGN_IN.tries):
+        limits.sign_in("ana", f"10.0.1.{n}")
+    for n in range(15_000):
+        with suppress(Refused):
+            limits.sign_in(f"somebody {n}", "10.0.0.1")
+    with pytest.raises(Refused):
+        limits.sign_in("ana", "10.0.2.1")
+
+
+def test_signing_in_at_a_provider_is_counted_by_address_alone() -> None:
+    """Nobody is named yet: one address must not keep everybody else from it."""
+    limits = Limits(Ticking())
+    with suppress(Refused):
+        while True:
+            limits.sign_in_from("10.0.0.1")
+    limits.sign_in_from("10.0.0.2")
+
+
 def test_limits_remember_only_so_many() -> None:
     limits = Limits(Ticking())
     for n in range(15_000):
@@ -224,6 +247,99 @@ def test_answers_too_often_are_429_and_store_nothing(here: Served) -> None:
     response = here.raw("POST", f"/api/v1/reviews/{review['review_id']}/approve", json=body, headers=oscar)
     assert shown(response) == (429, "too_many")
     assert here.written() == before
+
+
+NO_JSON = [
+    b"[" * 9000,
+    b'["\\ud800", "good"]',
+    b'[["\\ud800", "\\ud800"]]',
+    b"[1]",
+    b'{"a": 1}',
+    b'["a", [1]]',
+    b"\xff",
+]
+
+
+@pytest.mark.parametrize("name", ["counterfoil-said", "counterfoil-views", "counterfoil-provider"])
+@pytest.mark.parametrize("content", NO_JSON, ids=lambda content: str(content[:12]))
+def test_no_page_fails_on_a_cookie_that_somebody_planted(
+    here: Served, cookies: dict[str, str], name: str, content: bytes
+) -> None:
+    planted = cookies | {name: urlsafe_b64encode(content).decode()}
+    assert here.raw("GET", "/inbox", cookies=planted).status_code == 200
+    assert here.raw("GET", "/sign-in/answer?state=a&code=b", cookies=planted).status_code in (401, 404)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_of_json_is_refused(here: Served, unchanged: None, number: str) -> None:
+    headers = here.headers() | {"Content-Type": "application/json"}
+    signal = f'{{"name": "go", "signal_id": "s", "payload": [{number}]}}'
+    submission = f'{{"workflow": "buy", "request_id": "n", "input": {{"number": "1", "item": {number}}}}}'
+    for path, body in (("/runs/1/signals", signal), ("/runs", submission)):
+        status, code = shown(here.raw("POST", f"/api/v1{path}", content=body, headers=headers))
+        assert status < 500 and code in ("unserializable", "invalid_payload", "malformed_json")
+
+
+NARROW = [
+    "/inbox",
+    "/runs",
+    "/operations",
+    "/reviews",
+    "/money",
+    "/charts",
+    "/access",
+    "/stop",
+    "/find?q=1",
+    "/api/v1/metrics",
+]
+
+
+@pytest.mark.parametrize("path", NARROW)
+def test_a_token_of_one_workflow_is_not_told_which_others_there_are(here: Served, path: str) -> None:
+    token = here.token("ana", workflows=["waits"])
+    told = here.raw("GET", path, headers={"Authorization": f"Bearer {token}"}).text
+    whole = here.raw("GET", path, headers=here.headers()).text
+    names = ("letter", "parcel", "shop", "place_order")
+    assert [name for name in names if name in told] == []
+    assert any(name in whole for name in names)
+
+
+def test_who_is_not_signed_in_is_not_told_which_receivers_there_are(here: Served) -> None:
+    page = here.raw("GET", "/sign-in").text
+    assert "Test receivers only" in page or "test receivers" in page
+    assert "shop" not in page
+
+
+def test_metrics_of_all_workflows_are_not_for_a_token_of_one(here: Served) -> None:
+    elsewhere = {"Host": "console.example"}
+    narrow = {"Authorization": f"Bearer {here.token('ana', workflows=['waits'])}"}
+    assert shown(here.raw("GET", "/metrics", headers=elsewhere | narrow)) == (403, "not_permitted")
+    assert here.raw("GET", "/metrics", headers=elsewhere | here.headers()).status_code == 200
+
+
+def test_only_files_may_be_cached(here: Served, cookies: dict[str, str]) -> None:
+    """A page under an address that looks like a file's is kept by no cache on the way."""
+    page = here.raw("GET", "/static/nothing.css", cookies=cookies)
+    assert page.status_code == 404 and "ana" in page.text
+    assert page.headers["cache-control"] == "no-store"
+    assert "cache-control" not in here.raw("GET", "/static/base.css").headers
+
+
+def test_signing_in_again_ends_the_session_before(here: Served) -> None:
+    """Its cookie is replaced, so that nobody could sign out of it any more."""
+    own = {"Origin": here.url, "Sec-Fetch-Site": "same-origin"}
+    body = {"name": "oscar", "secret": here.house.secret("oscar")}
+
+    def signed_in(**before: str) -> str:
+        response = here.raw("POST", "/sign-in", data=body, headers=own, cookies=before)
+        assert response.status_code == 303
+        return response.headers["set-cookie"].partition("=")[2].partition(";")[0]
+
+    first = signed_in()
+    assert here.raw("GET", "/api/v1/me", cookies={"counterfoil": first}).status_code == 200
+    second = signed_in(counterfoil=first)
+    assert shown(here.raw("GET", "/api/v1/me", cookies={"counterfoil": first})) == (401, "session_over")
+    assert here.raw("GET", "/api/v1/me", cookies={"counterfoil": second}).status_code == 200
 
 
 def test_what_is_logged_names_no_secret_and_no_payload(here: Served) -> None:

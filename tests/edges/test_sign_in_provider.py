@@ -41,7 +41,7 @@ class Desk:
         settings = ProviderSettings(self.url, client, SECRET, claim)
         return Provider(lambda: self.here, settings, transport=wire or self.wire)
 
-    def sign_in(self, who: str, *, provider: Provider | None = None, **tampered: str) -> Actor:
+    def sign_in(self, who: str, *, provider: Provider | None = None, **tampered: Any) -> Actor:
         """The whole way. `tampered` changes what was kept, or with `answer_` before the name what the browser brings."""
 
         async def way() -> Actor:
@@ -113,6 +113,31 @@ def test_another_state_is_refused_before_anything_is_asked(desk: Desk) -> None:
     assert "state" in desk.refused(state="forged")
 
 
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "",
+        "[" * 9000,
+        "[]",
+        "1",
+        "null",
+        '"state"',
+        '{"state": "a"}',
+        '{"state": "a", "at": 1e999}',
+        '{"state": "a", "at": 1}',
+    ],
+)
+def test_whatever_a_browser_kept_is_refused_and_no_defect(desk: Desk, kept: str) -> None:
+    with pytest.raises(Refused) as refused:
+        asyncio.run(desk.provider.finish(kept, {"state": "a", "code": "b"}))
+    assert refused.value.code == "provider_refused"
+    assert desk.wire.asked == []
+
+
+def test_half_a_character_in_what_was_kept_is_another_state(desk: Desk) -> None:
+    assert "state" in desk.refused(state="\ud800")
+
+
 def test_another_nonce_is_refused(desk: Desk) -> None:
     assert "nonce" in desk.refused(nonce="0" * 64)
 
@@ -139,7 +164,7 @@ def test_an_answer_of_another_issuer_and_an_error_are_refused(desk: Desk) -> Non
 
 
 def test_who_takes_too_long_begins_again(desk: Desk) -> None:
-    assert desk.refused(at=str(desk.clock.now - 601 * SECOND)) == "the sign-in took too long"
+    assert desk.refused(at=desk.clock.now - 601 * SECOND) == "the sign-in took too long"
 
 
 @pytest.mark.parametrize(("seconds", "held"), [(3600 + 29, True), (3600 + 60, False)])

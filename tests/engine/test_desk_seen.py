@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from counterfoil.app.desk import Desk
 from counterfoil.model.access import RecordKind
 from counterfoil.model.errors import Refused
+from counterfoil.model.inbox import InboxFilter
 from counterfoil.model.run import ParkReason
 from tests.engine.desk_stage import Stage, outcome, signal, stage, texts
 
@@ -249,3 +251,49 @@ def test_who_is_signed_in_and_what_for(on: Stage) -> None:
     assert "administer" in root["acts"]
     pat = on.app.desk(on.token("root", workflows=["hire"])).me()
     assert (pat["how"], pat["workflows"], pat["acts"]) == ("token", ["hire"], [])
+
+
+def test_a_guess_at_what_is_not_read_is_not_told_to_be_right(on: Stage) -> None:
+    """Neither whole, by the search, nor letter by letter, by the text of the inbox."""
+    on.contradicted()
+    connection = apsw.Connection(str(on.filled.opened.location))
+    connection.execute("UPDATE operations SET target = 'IBAN-77'")
+    connection.execute("UPDATE receipts SET reference = 'receipt-9'")
+    connection.close()
+    on.grant("blind", "read", kind="decisions")
+    on.grant("blind", "tend")
+    for desk, reads in (
+        (on.app.desk(on.person("pat", "blind")), False),
+        (on.app.desk(on.person("root", "admin")), True),
+    ):
+        for text in ("iban-7", "N-77"):
+            wanted = InboxFilter(text=text)
+            assert bool(desk.inbox.list(wanted)["items"]) is reads, text
+            assert bool(desk.inbox.counts(wanted)["total"]) is reads, text
+            preview = desk.inbox.preview("hand-over", wanted)
+            assert bool(preview["count"] + preview["left_out"]) is reads, text
+        assert bool(desk.find("IBAN-77")["items"]) is reads
+        assert desk.inbox.list(InboxFilter(text="refund"))["items"], "what stands elsewhere finds it as before"
+
+
+@pytest.mark.parametrize("how", ["token", "grant"])
+def test_numbers_over_all_runs_are_for_who_sees_all_runs(on: Stage, how: str) -> None:
+    filled(on)
+    asyncio.run(on.app.metrics.sample())
+    whole, other = on.app.desk(on.person("root", "admin")), elsewhere(on, how)
+    assert any(metric["values"] for metric in whole.metrics.list()["items"])
+    names = [metric["name"] for metric in whole.metrics.list()["items"]]
+    assert any(whole.metrics.history(name, 0)["series"] for name in names)
+    assert b"counterfoil_" in whole.metrics.exposed()[0]
+    assert not any(metric["values"] for metric in other.metrics.list()["items"])
+    assert not any(other.metrics.history(name, 0)["series"] for name in names)
+    assert code_of(other.metrics.exposed) == "not_permitted"
+
+
+def test_a_token_lists_itself_alone(on: Stage) -> None:
+    on.person("pat", "admin")
+    narrow = on.token("pat", workflows=["hire"])
+    on.token("pat", workflows=["refund"])
+    items = on.app.desk(narrow).access.tokens.list()["items"]
+    assert [each["token_id"] for each in items] == [narrow.proof_id]
+    assert len(on.app.desk(on.app.access.in_development("pat")).access.tokens.list()["items"]) == 2

@@ -73,6 +73,23 @@ def test_a_stand_in_counts_as_the_person_stood_in_for(house_with_crm: House, crm
     asyncio.run(story())
 
 
+def test_a_stand_in_of_a_stand_in_counts_as_the_same_person(house_with_crm: House, crm: SandboxProcess) -> None:
+    """mia stands in for oscar, who stands in for ana: any two of them are one, however often they answer."""
+    house = house_with_crm
+    workflow = of_two(house)
+
+    async def story() -> None:
+        house.found(names=("ana", "oscar", "mia", "lena"), stand_ins={"mia": "oscar", "oscar": "ana"})
+        run_id, review = await opened(house, workflow)
+        for name in ("oscar", "mia", "ana"):
+            await approve(house, review, by=name)
+            assert reviews_of(house, run_id)[0].state.value == "open", name
+        await approve(house, review, by="lena")
+        await sent(house, run_id, crm)
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize("signed", [False, True])
 def test_who_was_revoked_no_longer_counts(house_with_crm: House, crm: SandboxProcess, signed: bool) -> None:
     house = house_with_crm

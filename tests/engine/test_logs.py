@@ -124,6 +124,17 @@ def test_what_an_exception_says_is_not_logged_and_an_address_loses_its_parameter
     assert json.loads(said.splitlines()[0])["error"] == "ConnectionError"
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_an_address_cannot_write_a_line_of_its_own(stream: io.StringIO, form: str) -> None:
+    set_up(form, stream)
+    path = "/runs/a\n2026-01-01 info forged\x1b[2J\x9b2J\u2028\r"
+    log.info("%s %s %d", "GET", path, 404, extra={"counterfoil": {"path": path}})
+    said = stream.getvalue()
+    assert said.endswith("\n") and said[:-1].isprintable() and "forged" in said
+    if form == "json":
+        assert json.loads(said)["path"] == path
+
+
 def test_nothing_is_read_while_nobody_listens(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a listener an entry is not even looked at."""
     from counterfoil.app import logs

@@ -280,3 +280,12 @@ def test_what_a_run_an_operation_and_a_review_ask_for() -> None:
     )
     assert about_review(Act.ANSWER, REVIEW, OPERATION, RUN).roles == {"approver"}
     assert about_installation(Act.ADMINISTER) == Wish(Act.ADMINISTER)
+
+
+def test_a_scope_of_no_act_sees_nothing() -> None:
+    who = person("admin")
+    standing = standing_of(who, [who], [])
+    assert seen(standing, WHOLE) == {(None, None)}
+    for nothing in (Scope(verbs=frozenset()), Scope(workflows=frozenset()), Scope(operations=frozenset())):
+        assert seen(standing, nothing) == frozenset()
+        assert not any(in_scope(nothing, Wish(act, "pay", "book")) for act in Act)

@@ -96,6 +96,11 @@ class _Lines(logging.Formatter):
         said = str(record.msg) % args if args else str(record.msg)
         return _PARAMETERS.sub("?...", said)
 
+    @staticmethod
+    def on_one_line(text: str) -> str:
+        """What ends a line or moves a terminal's cursor as its escape: an address is whatever somebody asked for."""
+        return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
     def came_from(self, record: logging.LogRecord) -> list[str]:
         if not record.exc_info or record.exc_info[2] is None:
             return []
@@ -118,7 +123,7 @@ class JsonLines(_Lines):
         line |= {name: value for name, value in fields.items() if name not in ALWAYS}
         if (failed := self.failed(record)) is not None:
             line |= {"error": failed, "came_from": self.came_from(record)}
-        return json.dumps(line, ensure_ascii=False)
+        return self.on_one_line(json.dumps(line, ensure_ascii=False))
 
 
 class TextLines(_Lines):
@@ -129,9 +134,10 @@ class TextLines(_Lines):
         known = {name: fields[name] for name in (*ALWAYS, *fields) if fields.get(name) is not None}
         parts = [str(rfc3339(int(record.created * 1_000_000))), record.levelname.lower(), self.message(record)]
         parts += [f"{name}={value}" for name, value in known.items()]
+        said = self.on_one_line(" ".join(parts))
         if (failed := self.failed(record)) is not None:
-            parts += [f"error={failed}", *(f"\n  {place}" for place in self.came_from(record))]
-        return " ".join(parts)
+            said += " ".join([f" error={failed}", *(f"\n  {place}" for place in self.came_from(record))])
+        return said
 
 
 def set_up(form: str, stream: TextIO) -> None:

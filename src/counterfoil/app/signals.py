@@ -31,7 +31,7 @@ class Signals:
         opened = self._opened()
         with opened.read() as reader:
             run_id = known_id(reader, "run", run)
-        text = compact(payload)
+        text = _stored(payload)
         if len(text) > BODY_LIMIT:
             raise Refused("too_large", what=f"The signal {name}", size=len(text), limit=BODY_LIMIT)
         admitted: str = await opened.write(StoreSignal(run_id, signal_id, name, text, named(by)))
@@ -45,6 +45,14 @@ class Signals:
             run_id = None if run is None else known_id(reader, "run", run)
             page = reader.lists.signals(run_id=run_id, workflows=workflows, before=cursor, limit=limit)
             return listed([_signal(signal) for signal in page.items], page.next_cursor)
+
+
+def _stored(payload: Any) -> str:
+    """Raises Refused(unserializable): JSON has no infinity and no NaN, whatever a parser lets through."""
+    try:
+        return compact(payload)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise Refused("unserializable", where="payload", problem=str(problem)) from problem
 
 
 def _signal(signal: SignalRecord) -> dict[str, Any]:

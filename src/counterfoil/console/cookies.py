@@ -1,5 +1,9 @@
 """The session's cookie: not readable by scripts, not sent from elsewhere, and bound to this host where it can be."""
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any
+
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
@@ -23,6 +27,24 @@ def is_secure(request: HTTPConnection) -> bool:
 def session_value(request: HTTPConnection) -> str | None:
     """What the browser sent."""
     return request.cookies.get(cookie_name(request))
+
+
+def kept_json(request: HTTPConnection, name: str) -> Any:
+    """What a cookie of ours that is no secret holds, as base64 of JSON; None for anything else that a browser may send.
+
+    Cookies of one host are shared by all its ports, so another program may have written it: no page may fail on it.
+    """
+    try:
+        found: Any = json.loads(urlsafe_b64decode(request.cookies.get(name, "")))
+        json.dumps(found, ensure_ascii=False).encode()  # half a character could not be shown
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def kept_text(value: Any) -> str:
+    """The same as a cookie's value."""
+    return urlsafe_b64encode(json.dumps(value).encode()).decode()
 
 
 def set_session(request: HTTPConnection, response: Response, value: str, seconds: int) -> None:

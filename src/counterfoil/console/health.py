@@ -1,5 +1,7 @@
 """`/healthz`, `/readyz` and `/metrics`: for what supervises and measures us. No page, no session."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -9,7 +11,7 @@ from counterfoil.app.metrics.exposition import exposition
 from counterfoil.app.readiness import readiness
 from counterfoil.console.addresses import is_loopback
 from counterfoil.console.envelope import respond
-from counterfoil.console.signed_in import actor
+from counterfoil.console.signed_in import desk
 from counterfoil.console.state import console_of
 from counterfoil.model.errors import Refused
 
@@ -40,9 +42,10 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """In the text format of Prometheus. On loopback without a token, unless COUNTERFOIL_METRICS is token."""
     asked = settings.value_of("COUNTERFOIL_METRICS") == "token"
+    read = partial(exposition, console_of(request).app)
     if asked or not is_local(request):
-        await actor(request)
-    content, media_type = await run_in_threadpool(exposition, console_of(request).app)
+        read = (await desk(request)).metrics.exposed
+    content, media_type = await run_in_threadpool(read)
     return Response(content, headers={"Content-Type": media_type})
 
 

@@ -31,8 +31,15 @@ class Limits:
     _tried: OrderedDict[tuple[str, str], deque[int]] = field(default_factory=lambda: OrderedDict())
 
     def sign_in(self, person: str, address: str) -> None:
-        """Before a secret is looked at, right or wrong. Raises Refused(too_many)."""
+        """Before a secret is looked at, right or wrong. Raises Refused(too_many).
+
+        The address first: one that is refused must not make us forget other names by inventing new ones.
+        """
+        self.sign_in_from(address)
         self._take(("sign-in", f"person {person}"), SIGN_IN)
+
+    def sign_in_from(self, address: str) -> None:
+        """Before a provider is asked who it is: nobody is named yet. Raises Refused(too_many)."""
         self._take(("sign-in", f"address {address}"), SIGN_IN_ADDRESS)
 
     def answer(self, person: str, address: str) -> None:

@@ -16,6 +16,7 @@ from counterfoil.model.errors import CounterfoilError, Refused
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 BODY_LIMIT = 1 << 20
 UPLOAD_LIMIT = 16 << 20
+_OF_A_FILE = frozenset({200, 206, 304})
 UPLOADS = ("/resolve", "/import")  # evidence, and a provider's statement
 
 CONTENT_POLICY = "; ".join(
@@ -137,12 +138,14 @@ def _logged(scope: Scope, send: Send) -> Send:
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:
-    cached = route_path(scope).startswith("/static/")
+    static = route_path(scope).startswith("/static/")
     secure = scope.get("scheme") == "https"
 
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
+            # A refusal below /static/ is a page like any other, with the name of who is signed in.
+            cached = static and int(message["status"]) in _OF_A_FILE
             for name, value in _headers(cached, secure):
                 headers.setdefault(name, value)
         await send(message)

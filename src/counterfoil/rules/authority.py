@@ -1,7 +1,7 @@
 """Who may decide: roles as they are now, how many approved, and whether somebody else than the one who acted decides."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from counterfoil.model.people import PersonRecord
@@ -33,8 +33,8 @@ def acts_alone(
 
     A stand-in acts for the person stood in for: the two count as one.
     """
-    counted = acted | {other.stand_in_for for other in people if other.name in acted and other.stand_in_for}
-    return not single_person and (person.name in counted or person.stand_in_for in counted)
+    known = list(people)
+    return not single_person and bool(heads([person.name], known) & heads(acted, known))
 
 
 def approvals_of(review: ReviewRecord, answers: Iterable[AnswerRecord]) -> list[AnswerRecord]:
@@ -48,9 +48,17 @@ def approvals_of(review: ReviewRecord, answers: Iterable[AnswerRecord]) -> list[
 
 
 def heads(names: Iterable[str], people: Iterable[PersonRecord]) -> frozenset[str]:
-    """Different people by name: a stand-in counts as the person stood in for."""
+    """Different people by name: a stand-in counts as the person stood in for, also where that one stands in for another."""
     stand_ins = {person.name: person.stand_in_for for person in people if person.stand_in_for}
-    return frozenset(stand_ins.get(name, name) for name in names)
+    return frozenset(_head(name, stand_ins) for name in names)
+
+
+def _head(name: str, stand_ins: Mapping[str, str]) -> str:
+    met = {name}
+    while name in stand_ins and stand_ins[name] not in met:
+        name = stand_ins[name]
+        met.add(name)
+    return name
 
 
 def proposers(run: RunRecord, review: ReviewRecord, reviews: Iterable[ReviewRecord]) -> frozenset[str]:

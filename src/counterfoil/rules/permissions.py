@@ -128,8 +128,8 @@ def seen(standing: Standing, scope: Scope, *, kind: RecordKind | None = None) ->
     places: set[Place] = set()
     for line in standing.lines:
         about = line.act is Act.READ if kind is not None else line.act in ABOUT_RUNS
-        if not about or line.named or line.act.value not in (scope.verbs or {line.act.value}):
-            continue
+        if not about or line.named or (scope.verbs is not None and line.act.value not in scope.verbs):
+            continue  # a scope without any act sees nothing
         if kind is None or line.kind in (None, kind):
             places.update(_narrowed(line, scope))
     return frozenset(places)

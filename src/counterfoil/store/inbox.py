@@ -48,6 +48,14 @@ class InboxRow:
         return self.deadline_at, self.subject
 
 
+def without_target(row: InboxRow, text: str) -> bool:
+    """Whether the text of a filter stands in what is shown of the row to who may not read its target."""
+    prefix = {"review": "rev", "incident": "inc"}.get(row.kind, "run")
+    operation = "" if row.operation_number is None else f"op-{row.operation_number} {row.operation} "
+    before = f"run-{row.run_number} {operation}{row.workflow} {row.request_id}"
+    return any(text.lower() in part.lower() for part in (before, row.business_key or "", f"{prefix}-{row.number}"))
+
+
 @dataclass(frozen=True, slots=True)
 class InboxCount:
     """How many things wait for one reason: shown, of these past their deadline, and put off."""

@@ -25,6 +25,7 @@ _parameters: Any = untyped_parameters
 _challenge: Any = untyped_challenge
 
 LEEWAY_SECONDS = 30  # between the provider's clock and ours
+_KEPT: dict[str, type] = {"state": str, "nonce": str, "verifier": str, "redirect_uri": str, "at": int}
 PATIENCE_US = 10 * 60 * 1_000_000  # how long somebody may take at the provider's page
 # Signatures that only the provider can make. Never those of a shared secret, and never none.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
@@ -91,14 +92,12 @@ class Provider:
         return httpx2.AsyncClient(timeout=10, follow_redirects=False, transport=self._transport)
 
     def _check_answer(self, kept: str, answer: Mapping[str, str]) -> dict[str, Any]:
-        try:
-            asked: dict[str, Any] = json.loads(kept)
-            state, at = str(asked["state"]), int(asked["at"])
-        except (ValueError, KeyError, TypeError) as problem:
-            raise Refused("provider_refused", problem="nothing was kept of the sign-in's begin") from problem
-        if not hmac.compare_digest(state.encode(), answer.get("state", "").encode()):
+        asked = _asked(kept)
+        if asked is None:
+            raise Refused("provider_refused", problem="nothing was kept of the sign-in's begin")
+        if not hmac.compare_digest(_bytes(asked["state"]), _bytes(answer.get("state", ""))):
             raise Refused("provider_refused", problem="the answer is to another sign-in (state)")
-        if self._opened().clock.now_us() - at > PATIENCE_US:
+        if self._opened().clock.now_us() - asked["at"] > PATIENCE_US:
             raise Refused("provider_refused", problem="the sign-in took too long")
         if answer.get("iss", self.settings.issuer) != self.settings.issuer:
             raise Refused("provider_refused", problem="another issuer answered")
@@ -154,3 +153,17 @@ class Provider:
         if self.settings.claim == "email" and claims.get("email_verified") is not True:
             raise Refused("provider_refused", problem="the mail address is not verified there")
         return name
+
+
+def _asked(kept: str) -> dict[str, Any] | None:
+    """What `begin` kept; None for anything else. It comes back from a browser, so it may be whatever somebody wrote."""
+    try:
+        found: Any = json.loads(kept)
+        parts = {name: found[name] for name in _KEPT}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return parts if all(type(parts[name]) is kind for name, kind in _KEPT.items()) else None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")

@@ -57,8 +57,12 @@ class DeskTokens:
         self._noun = sight.app.access.tokens
 
     def list(self) -> dict[str, Any]:
-        """`{items: [TOKEN], next_cursor}`."""
-        return self._noun.list(person=None if self._administers() else self._sight.actor.person)
+        """`{items: [TOKEN], next_cursor}`. A token sees itself alone: others name workflows that are outside of its scope."""
+        actor = self._sight.actor
+        page = self._noun.list(person=None if self._administers() else actor.person)
+        if actor.how != "token":
+            return page
+        return page | {"items": [each for each in page["items"] if each["token_id"] == actor.proof_id]}
 
     async def create(
         self,

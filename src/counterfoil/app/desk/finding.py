@@ -3,11 +3,13 @@
 from typing import Any
 
 from counterfoil.app.desk.sight import EVERYWHERE, Look, Sight
-from counterfoil.model.access import Act
+from counterfoil.model.access import Act, RecordKind
 from counterfoil.model.installation import IncidentRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.rules.wishes import about_installation
 
+# What a text was found in, where that is a record of a kind: who may not read it must not learn that a guess was right.
+_STANDS_IN = {"reference": RecordKind.RECEIPTS, "target": RecordKind.PAYLOADS}
 WIDE = 200  # hits that are looked through for those that the person sees
 
 
@@ -25,9 +27,12 @@ def _sees(look: Look, hit: dict[str, Any]) -> bool:
     if hit["run_id"] is None:  # a worker, a person
         return EVERYWHERE in look.places or look.may(about_installation(Act.ADMINISTER))
     run = look.run_of(hit["run_id"])
+    operation_id = _operation_id(look, hit)
+    kind = _STANDS_IN.get(hit["matched"])
+    if kind is not None and operation_id is not None:
+        return look.reads_operation(kind, *look.operation_of(operation_id))
     if look.sees_run(run):
         return True
-    operation_id = _operation_id(look, hit)
     return operation_id is not None and look.sees_operation(*look.operation_of(operation_id))
 
 

@@ -1,5 +1,6 @@
 """`desk.inbox`."""
 
+from dataclasses import replace
 from typing import Any
 
 from counterfoil.app.desk.operations import DeskOperations
@@ -14,7 +15,7 @@ from counterfoil.model.access import RecordKind
 from counterfoil.model.errors import Refused
 from counterfoil.model.inbox import InboxFilter
 from counterfoil.rules.permissions import Wish, visible
-from counterfoil.store.inbox import InboxRow
+from counterfoil.store.inbox import InboxRow, without_target
 
 _ITEM = {"target": RecordKind.PAYLOADS, "amount": RecordKind.PAYLOADS}
 
@@ -31,13 +32,13 @@ class DeskInbox:
     def list(self, wanted: InboxFilter = ANY, *, cursor: str | None = None, limit: int = 50) -> dict[str, Any]:
         """`{items: [ITEM], next_cursor}`, the earliest deadline first."""
         with self._sight.look() as look:
-            page = self._noun.list(wanted, cursor=cursor, limit=limit, visible=_seen(look))
+            page = self._noun.list(wanted, cursor=cursor, limit=limit, visible=_seen(look, wanted))
             return page | {"items": [_withheld(look, item) for item in page["items"]]}
 
     def counts(self, wanted: InboxFilter = ANY) -> dict[str, Any]:
         """`{total, overdue, snoozed, reasons: [{reason, count, overdue}]}`."""
         with self._sight.look() as look:
-            return self._noun.counts(wanted, visible=_seen(look))
+            return self._noun.counts(wanted, visible=_seen(look, wanted))
 
     def show(self, subject: str) -> dict[str, Any]:
         """ITEM and `said`."""
@@ -68,7 +69,7 @@ class DeskInbox:
     def preview(self, act: Act, wanted: InboxFilter = ANY) -> dict[str, Any]:
         """`{act, count, left_out, digest, items}`: what `carry_out` would act on."""
         with self._sight.look() as look:
-            found = self._noun.preview(act, wanted, visible=_seen(look))
+            found = self._noun.preview(act, wanted, visible=_seen(look, wanted))
             return found | {"items": [_withheld(look, item) for item in found["items"]]}
 
     async def carry_out(
@@ -83,7 +84,7 @@ class DeskInbox:
     ) -> dict[str, Any]:
         """Each thing by its own verb, as this desk does it. `{act, count, done, refused}`."""
         with self._sight.look() as look:
-            may_see = _seen(look)
+            may_see = _seen(look, wanted)
         verbs = Verbs(
             lookup=self._operations.lookup,
             resume=self._runs.resume,
@@ -135,18 +136,30 @@ def _named(look: Look, text: str) -> str | None:
     return next(iter(found), None)
 
 
-def _seen(look: Look) -> Visible:
-    """What is seen of the operation or its run, and what asks a role of the person."""
+def _seen(look: Look, wanted: InboxFilter = ANY) -> Visible:
+    """What is seen of the operation or its run, and what asks a role of the person.
+
+    A text that stands in a target alone finds it only for who may read it: else it could be guessed letter by letter.
+    """
+    text = wanted.text or ""
+    if text and not look.may(Wish(Permitted.READ, kind=RecordKind.PAYLOADS)):
+        return lambda row: _sees(look, row) and (without_target(row, text) or _reads_target(look, row))
     if EVERYWHERE in look.places:
         return everything
+    return lambda row: _sees(look, row)
 
-    def may_see(row: InboxRow) -> bool:
-        named = frozenset(name for name in (row.role, row.owner, row.owner_then) if name)
-        return visible(look.places, row.workflow, row.operation) or look.may(
-            Wish(Permitted.READ, row.workflow, row.operation, roles=named)
-        )
 
-    return may_see
+def _sees(look: Look, row: InboxRow) -> bool:
+    return visible(look.places, row.workflow, row.operation) or look.may(_row_wish(row))
+
+
+def _reads_target(look: Look, row: InboxRow) -> bool:
+    return look.may(replace(_row_wish(row), kind=RecordKind.PAYLOADS))
+
+
+def _row_wish(row: InboxRow) -> Wish:
+    named = frozenset(name for name in (row.role, row.owner, row.owner_then) if name)
+    return Wish(Permitted.READ, row.workflow, row.operation, roles=named)
 
 
 def _withheld(look: Look, item: dict[str, Any]) -> dict[str, Any]:

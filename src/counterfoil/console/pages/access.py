@@ -8,10 +8,9 @@ from starlette.responses import Response
 
 from counterfoil.app.desk import Desk
 from counterfoil.console.addresses import address
-from counterfoil.console.pages.lists import LEDGER, any_of
+from counterfoil.console.pages.lists import LEDGER, any_of, workflows_of
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.signed_in import AtDesk, count_answer
-from counterfoil.console.state import console_of
 from counterfoil.model.access import Act, RecordKind
 from counterfoil.model.errors import Refused
 
@@ -112,10 +111,9 @@ def amount_of(text: str) -> tuple[int | None, str | None]:
 def _shown(request: Request, at: Desk, made: dict[str, Any] | None = None) -> Response:
     me = at.me()
     administers = Act.ADMINISTER.value in me["acts"]
-    workflows = {workflow.name for workflow in console_of(request).app.registry.workflows.values()} - {LEDGER}
     return page(
         request, "access.html", desk=at, who=me, made=made, tokens=at.access.tokens.list()["items"],
         people=at.people.list()["items"], administers=administers, lifetimes=LIFETIMES,
         roles=at.access.grants.list()["items"] if administers else [], verbs=any_of(Act)[1:], kinds=any_of(RecordKind),
-        workflows=[("", "any"), *((name, name) for name in sorted(workflows))],
+        workflows=[each for each in workflows_of(request, at) if each[0] != LEDGER],
     )  # fmt: skip

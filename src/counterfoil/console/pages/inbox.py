@@ -41,7 +41,7 @@ def routes() -> APIRouter:
             groups = _groups(at, view, me["name"], counts)
         return page(
             request, "inbox.html", desk=at, counts=counts, groups=groups, pages=pages_of(request, listed), view=view,
-            kept=kept_views(request), workflows=workflows_of(request), receivers=receivers_of(request),
+            kept=kept_views(request), workflows=workflows_of(request, at), receivers=receivers_of(request, at),
             owners=_owners(at), people=_people(at), spans=SPANS, item_path=item_path,
             waiting=None if view.given else counts["total"],
         )  # fmt: skip

@@ -1,13 +1,13 @@
 """A view of the inbox: the filters that stand in its address, and the addresses that somebody kept under a name."""
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request
 
+from counterfoil.console.cookies import kept_json, kept_text
 from counterfoil.model.inbox import InboxFilter
 
 COOKIE = "counterfoil-views"
@@ -48,11 +48,18 @@ class View:
 
 def kept_views(request: Request) -> list[tuple[str, str]]:
     """`(name, query)` of the views that this browser keeps."""
-    try:
-        found: Any = json.loads(urlsafe_b64decode(request.cookies.get(COOKIE, "")))
-        return [(str(name)[:LONGEST_NAME], filters_only(str(query))) for name, query in found][:MOST_KEPT]
-    except (ValueError, TypeError):
-        return []
+    found = kept_json(request, COOKIE)
+    views = cast("list[Any]", found) if isinstance(found, list) else []
+    return [(name[:LONGEST_NAME], filters_only(query)) for name, query in _pairs(views)][:MOST_KEPT]
+
+
+def _pairs(views: list[Any]) -> Iterator[tuple[str, str]]:
+    for view in views:
+        match view:
+            case [str(name), str(query)]:
+                yield name, query
+            case _:
+                continue
 
 
 def with_view(views: list[tuple[str, str]], name: str, query: str) -> str:
@@ -67,7 +74,7 @@ def without_view(views: list[tuple[str, str]], name: str) -> str:
 
 
 def _cookie(views: list[tuple[str, str]]) -> str:
-    return urlsafe_b64encode(json.dumps(views).encode()).decode()
+    return kept_text(views)
 
 
 def filters_only(query: str) -> str:

@@ -5,15 +5,18 @@ from enum import StrEnum
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from counterfoil.app.desk import Desk
 from counterfoil.console.pages.rendering import page, pages_of
 from counterfoil.console.pages.words import words
 from counterfoil.console.signed_in import AtDesk
 from counterfoil.console.state import console_of
+from counterfoil.model.access import Act
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationStatus
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import ParkReason, RunState
 
+_BY_RECEIVER = frozenset({Act.SUSPEND_WRITES, Act.RESUME_WRITES, Act.IMPORT_STATEMENT})
 Options = list[tuple[str, str]]
 LIMIT = 50
 LEDGER = "ledger"  # the built-in workflow; it is offered only where it has runs of its own
@@ -33,7 +36,7 @@ def routes() -> APIRouter:
         return page(
             request, "lists/runs.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"state": state, "workflow": workflow, "reason": reason},
-            states=any_of(RunState), reasons=any_of(ParkReason), workflows=workflows_of(request),
+            states=any_of(RunState), reasons=any_of(ParkReason), workflows=workflows_of(request, at),
         )  # fmt: skip
 
     @router.get("/operations")
@@ -44,7 +47,7 @@ def routes() -> APIRouter:
         return page(
             request, "lists/operations.html", desk=at, items=listed["items"], pages=pages_of(request, listed),
             set={"status": status, "receiver": receiver}, statuses=any_of(OperationStatus),
-            receivers=receivers_of(request),
+            receivers=receivers_of(request, at),
         )  # fmt: skip
 
     @router.get("/reviews")
@@ -71,15 +74,20 @@ def any_of(kind: type[StrEnum]) -> Options:
     return [("", "any"), *((member.value, words(member.value)) for member in kind)]
 
 
-def workflows_of(request: Request) -> Options:
-    """The workflows that the code at hand names."""
+def workflows_of(request: Request, at: Desk) -> Options:
+    """The workflows that the code at hand names, as far as the person sees their runs."""
+    seen = at.me()["workflows"]
     names = {workflow.name for workflow in console_of(request).app.registry.workflows.values()}
-    return [("", "any"), *((name, name) for name in sorted(names - {LEDGER})), (LEDGER, "alone (ledger)")]
+    found = sorted(name for name in names - {LEDGER} if seen is None or name in seen)
+    alone = [(LEDGER, "alone (ledger)")] if seen is None or LEDGER in seen else []
+    return [("", "any"), *((name, name) for name in found), *alone]
 
 
-def receivers_of(request: Request) -> Options:
-    """The receivers that the code at hand names."""
-    return [("", "any"), *((name, name) for name in sorted(console_of(request).app.registry.receivers))]
+def receivers_of(request: Request, at: Desk) -> Options:
+    """The receivers that the code at hand names: for who sees every run, and for who acts on one by its name."""
+    shown = at.sight.sees_installation() or bool(_BY_RECEIVER & {*at.me()["acts"]})
+    names = sorted(console_of(request).app.registry.receivers) if shown else []
+    return [("", "any"), *((name, name) for name in names)]
 
 
 def cursor_of(text: str) -> int | None:

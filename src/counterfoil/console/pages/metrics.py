@@ -47,7 +47,8 @@ def _drawn(at: Any, metric: dict[str, Any], since: int, now: datetime, length: A
     sampled = metric["of"] == "installation" and metric["kind"] != "histogram"
     drawn = chart(at.metrics.history(metric["name"], since), now, length) if sampled else None
     return metric | {
-        "short": metric["name"].removeprefix("counterfoil_"), "chart": drawn, "now": _now(metric),
+        "short": metric["name"].removeprefix("counterfoil_"), "chart": drawn,
+        "now": _now(metric) if at.sight.sees_installation() else "not shown to you",
         "shown": [(label_of(value["labels"]), _said(value, metric["unit"])) for value in metric["values"]],
     }  # fmt: skip
 

@@ -35,7 +35,7 @@ def routes() -> APIRouter:
         report = at.money.report(day=day or None, zone=zone or "UTC")
         return page(
             request, "money.html", desk=at, report=report, sums=sums_of(report["items"]),
-            imports=at.money.imports()["items"], receivers=receivers_of(request)[1:],
+            imports=at.money.imports()["items"], receivers=receivers_of(request, at)[1:],
             may_import="import_statement" in at.me()["acts"],
         )  # fmt: skip
 

@@ -1,7 +1,5 @@
 """From a template and what it shows to an answer: the frame's own facts, filters, addresses, and what was just said."""
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +14,12 @@ from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from counterfoil.console.addresses import address, route_path, safe_next
+from counterfoil.console.cookies import kept_json, kept_text
 from counterfoil.console.pages import words
 from counterfoil.console.pages.charts import figure, measured
 from counterfoil.console.pages.navigation import NAVIGATION
 from counterfoil.console.state import console_of
+from counterfoil.engine.definitions import Registry
 from counterfoil.model.moments import rfc3339
 
 THEME, SAID = "counterfoil-theme", "counterfoil-said"
@@ -73,7 +73,7 @@ def page(
 def done(request: Request, where: str, text: str, tone: str = "good") -> RedirectResponse:
     """After an act: back to a page of this console, which says once what was done. Never a secret or a payload."""
     response = RedirectResponse(safe_next(request, where), 303)
-    said = urlsafe_b64encode(json.dumps([text[:600], tone]).encode()).decode()
+    said = kept_text([text[:600], tone])
     response.set_cookie(
         SAID, said, max_age=60, path=address(request, "/"), httponly=True, samesite="lax",
         secure=request.url.scheme == "https",
@@ -109,15 +109,11 @@ def _chrome(request: Request, desk: Any, waiting: int | None) -> Chrome:
     opened = console.app.open()
     stopped = None if desk is None else desk.writes.status()
     live = any(receiver.environment == "live" for receiver in opened.registry.receivers.values())
-    names = {
-        kind: ", ".join(n for n, r in opened.registry.receivers.items() if r.environment == kind)
-        for kind in ("live", "test")
-    }
     theme = request.cookies.get(THEME, "auto")
     return Chrome(
         me=None if desk is None else desk.me(),
         environment="live" if live else "test",
-        environment_sentence=f"Real receivers: {names['live']}." if live else f"Test receivers only: {names['test'] or 'none'}.",
+        environment_sentence=_environment_sentence(opened.registry, live, named=desk is not None and desk.sight.sees_installation()),
         installation=console.app.name,
         development=console.development,
         stops=() if stopped is None else tuple(s for s in stopped["items"] if s["lifted_at"] is None),
@@ -130,14 +126,22 @@ def _chrome(request: Request, desk: Any, waiting: int | None) -> Chrome:
     )  # fmt: skip
 
 
+def _environment_sentence(registry: Registry, live: bool, *, named: bool) -> str:
+    """Which receivers there are is told to who sees them."""
+    kind = "live" if live else "test"
+    names = ", ".join(name for name, receiver in registry.receivers.items() if receiver.environment == kind)
+    said = "Real receivers" if live else "Test receivers only"
+    return f"{said}: {names or 'none'}." if named else f"{said}."
+
+
 def _said(request: Request) -> Said | None:
     if request.headers.get("HX-Request"):  # a part that refreshes itself must not take the message away
         return None
-    try:
-        text, tone = json.loads(urlsafe_b64decode(request.cookies.get(SAID, "")))
-        return Said(str(text), tone if tone in ("good", "bad", "calm") else "calm")
-    except (ValueError, TypeError):
-        return None
+    match kept_json(request, SAID):
+        case [str(text), str(tone)]:
+            return Said(text, tone if tone in ("good", "bad", "calm") else "calm")
+        case _:
+            return None
 
 
 @cache

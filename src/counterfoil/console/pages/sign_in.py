@@ -1,7 +1,5 @@
 """Signing in with a secret or at an OpenID Connect provider, signing out, and choosing a person in development mode."""
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -13,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from counterfoil.app.access import Actor
 from counterfoil.app.access.sessions import LIFETIME
 from counterfoil.console.addresses import address, own_origin, safe_next
-from counterfoil.console.cookies import drop_session, is_secure, session_value, set_session
+from counterfoil.console.cookies import drop_session, is_secure, kept_json, kept_text, session_value, set_session
 from counterfoil.console.errors import status_of
 from counterfoil.console.pages.rendering import page
 from counterfoil.console.signed_in import address_of
@@ -81,12 +79,12 @@ def _at_provider(router: APIRouter) -> None:
         """To the provider. What the answer is held against stays in a cookie of this browser."""
         then = request.query_params.get("next", "")
         try:
-            console_of(request).limits.sign_in("", address_of(request))
+            console_of(request).limits.sign_in_from(address_of(request))
             asked = await _provider(request).begin(_answer_address(request))
         except Refused as refused:
             return _form(request, then, refused)
         response = RedirectResponse(asked.url, 303)
-        kept = urlsafe_b64encode(json.dumps([asked.kept, then]).encode()).decode()
+        kept = kept_text([asked.kept, then])
         response.set_cookie(
             KEPT, kept, max_age=PATIENCE_SECONDS, path=address(request, "/sign-in"), httponly=True, samesite="lax",
             secure=is_secure(request),
@@ -97,7 +95,7 @@ def _at_provider(router: APIRouter) -> None:
     async def come_back(request: Request) -> Response:
         kept, then = _kept(request)
         try:
-            console_of(request).limits.sign_in("", address_of(request))
+            console_of(request).limits.sign_in_from(address_of(request))
             actor = await _provider(request).finish(kept, dict(request.query_params))
         except Refused as refused:
             response = _form(request, then, refused)
@@ -108,8 +106,12 @@ def _at_provider(router: APIRouter) -> None:
 
 
 async def _begun(request: Request, actor: Actor, then: str) -> Response:
+    """A new session. The one that this browser had is over: its cookie is replaced, so nobody could sign out of it any more."""
     response = RedirectResponse(safe_next(request, then), 303)
-    value = await console_of(request).app.access.begin(actor)
+    access, before = console_of(request).app.access, session_value(request)
+    value = await access.begin(actor)
+    if before:
+        await access.end(before)
     set_session(request, response, value, LIFETIME // timedelta(seconds=1))
     return response
 
@@ -127,11 +129,11 @@ def _answer_address(request: Request) -> str:
 
 
 def _kept(request: Request) -> tuple[str, str]:
-    try:
-        kept, then = json.loads(urlsafe_b64decode(request.cookies.get(KEPT, "")))
-        return str(kept), str(then)
-    except (ValueError, TypeError):
-        return "", ""
+    match kept_json(request, KEPT):
+        case [str(kept), str(then)]:
+            return kept, then
+        case _:
+            return "", ""
 
 
 def _form(request: Request, then: str, problem: Refused | None = None, name: str = "") -> Response:

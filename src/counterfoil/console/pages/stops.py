@@ -23,7 +23,7 @@ def routes() -> APIRouter:
     def stop(request: Request, at: AtDesk, receiver: str = "", operation: str = "") -> Response:
         items = at.writes.status()["items"]
         return page(
-            request, "stop.html", desk=at, receivers=receivers_of(request)[1:], receiver=receiver, operation=operation,
+            request, "stop.html", desk=at, receivers=receivers_of(request, at)[1:], receiver=receiver, operation=operation,
             acts=at.me()["acts"],
             in_force=[item for item in items if item["lifted_at"] is None],
             lifted=[item for item in items if item["lifted_at"] is not None][-50:][::-1],
