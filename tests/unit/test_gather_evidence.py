@@ -147,6 +147,42 @@ def test_an_unreachable_receiver_is_asked_again_after_a_pause() -> None:
     assert letter(replace(whole, now=START + 2 * HOUR + 10 * SECOND)) == "U"
 
 
+def test_a_receiver_out_of_reach_is_asked_more_and_more_seldom() -> None:
+    base = START + HOUR
+    pauses = [
+        10 * SECOND,
+        20 * SECOND,
+        40 * SECOND,
+        80 * SECOND,
+        160 * SECOND,
+        320 * SECOND,
+        640 * SECOND,
+        15 * MINUTE,
+        15 * MINUTE,
+    ]
+    for in_vain, pause in enumerate(pauses, start=1):
+        asked = [
+            lookup("absent", at=base, n=1),
+            *(lookup("unreachable", at=base + n, n=n + 1) for n in range(1, in_vain + 1)),
+        ]
+        whole = in_doubt(contract=NO_KEY, lookups=asked, now=base + in_vain)
+        assert next_look_at(whole) == base + in_vain + pause
+
+
+def test_its_owner_hears_when_a_receiver_was_out_of_reach_for_the_owners_time() -> None:
+    first = START + HOUR
+    asked = (lookup("unreachable", at=first), lookup("unreachable", at=first + 55 * MINUTE, n=2))
+    whole = in_doubt(contract=NO_KEY, lookups=asked, now=first + 55 * MINUTE, patience_us=HOUR)
+    assert letter(whole) == "V"
+    late = replace(whole, lookups=(asked[0], replace(asked[1], asked_at=first + 59 * MINUTE + 59 * SECOND)))
+    assert next_look_at(replace(late, now=first + 59 * MINUTE + 59 * SECOND)) == first + HOUR
+    assert letter(replace(whole, now=first + HOUR - 1)) == "U"
+    assert letter(replace(whole, now=first + HOUR)) == "Z"
+    reached = (lookup("absent", at=first - MINUTE), lookup("absent", at=first + MINUTE, n=2, complete=0), *asked[1:])
+    again = replace(whole, lookups=(*reached[:2], replace(asked[1], n=3)), now=first + HOUR)
+    assert letter(again) == "U", "it was reached meanwhile: the time runs from the next question in vain"
+
+
 @pytest.mark.parametrize(("found", "case"), [("match", "E"), ("mismatch", "G"), ("several", "C")])
 def test_what_was_seen_once_is_not_taken_back_by_a_later_absence(found: str, case: str) -> None:
     asked = (lookup(found, at=BEGAN + MINUTE), lookup("absent", at=START + HOUR, n=2))

@@ -63,6 +63,11 @@ class Operation(Generic[P, R]):
         """What the receiver does: the contract's word for it, else the operation's name."""
         return self.contract.action or self.name
 
+    def patience_us(self) -> int:
+        """How long its owner has to act: so long a receiver that is out of reach is asked in vain. Microseconds."""
+        who = self.owner or (self.review.owner if self.review is not None else "")
+        return owner_of(who).within // timedelta(microseconds=1)
+
     def review_facts(self) -> dict[str, Any] | None:
         """Role, time, owner and number of approvals of the review that it asks for, as JSON; None where it asks for none."""
         if self.review is None:

@@ -7,15 +7,20 @@ from typing import Any, ClassVar
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.situation import Target, operation_in
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.contract import Contract
 from counterfoil.model.installation import ContractRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.receipt import LookupRecord
+from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.evidence import Sighting, judge_sightings
+from counterfoil.rules.recovery import Kind
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
+
+_WAYS = frozenset({Kind.SEND, Kind.REPEAT, Kind.OPEN_RENEWAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,16 @@ class RecordLookup(RunVerb):
             }
             | ({} if self.by is None else {"by": self.by}),
         )
-        return advanced(tx, self.target, changed)
+        ruled = advanced(tx, self.target, changed)
+        self._wake_parked(tx, ruled)
+        return ruled
+
+    def _wake_parked(self, tx: Transaction, ruled: Advanced) -> None:
+        """A run that was parked because nothing could tell goes on by itself where the answer opens a way to send."""
+        run = tx.must(RunRecord, self.run_id)
+        doubt = run.reason == ruled.operation.reason == ParkReason.OUTCOME_UNKNOWN
+        if doubt and ruled.ruling.kind in _WAYS:
+            wake(tx, self.run_id)
 
     def _judged(self, contract: Contract, payload_digest: str) -> str:
         if self.problem is not None:

@@ -98,4 +98,9 @@ def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord
     """The operation as this process would send it now."""
     endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
     target = target_of(record, endpoint.scope, operation.review_facts())
-    return replace(target, clock_jump=opened.clock_jumped(), approval_scope=endpoint.approval_scope)
+    return replace(
+        target,
+        clock_jump=opened.clock_jumped(),
+        approval_scope=endpoint.approval_scope,
+        patience_us=operation.patience_us(),
+    )

@@ -16,6 +16,7 @@ from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
 from counterfoil.rules.gather import Situation
+from counterfoil.rules.situation import DAY_US
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -24,7 +25,8 @@ from counterfoil.store.transaction import Transaction
 class Target:
     """The fixed parts of an operation that its reads need, and what only this process knows of it.
 
-    `scope` is the digest of what narrows a key here and now; `clock_jump` says that the clocks disagree.
+    `scope` is the digest of what narrows a key here and now; `clock_jump` says that the clocks disagree; `patience_us` is
+    its owner's time, for which a receiver is asked in vain.
     """
 
     operation_id: str
@@ -34,6 +36,7 @@ class Target:
     scope: str
     review: dict[str, Any] | None
     clock_jump: bool = False
+    patience_us: int = DAY_US
     approval_scope: str | None = None  # None: from a process that does not send, so no review is opened there
 
     def reads(self) -> tuple[Read, ...]:
@@ -105,6 +108,7 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
         now=tx.now,
         next_try_at=next_try_at,
         approval_scope_now=target.approval_scope,
+        patience_us=target.patience_us,
         weighed_at=max((incident.closed_at for incident in incidents if incident.closed_at is not None), default=None),
     )
 

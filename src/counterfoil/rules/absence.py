@@ -1,12 +1,17 @@
 """What the lookups say. "Not found" proves something only late enough, complete, and by a contract that says so."""
 
+from collections.abc import Sequence
+from datetime import timedelta
+
 from counterfoil.model.contract import Contract
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.receipt import LookupRecord
+from counterfoil.rules.budget import pause_before
 from counterfoil.rules.key_window import microseconds
 from counterfoil.rules.recovery_facts import Lookup
 from counterfoil.rules.situation import Situation, is_closed
 
+LONGEST_PAUSE_US = timedelta(minutes=15) // timedelta(microseconds=1)
 _FINDS = (Lookup.SEVERAL, Lookup.MISMATCH, Lookup.MATCH)  # the worst first
 
 
@@ -26,6 +31,9 @@ def lookup_fact(situation: Situation) -> Lookup:
     if newest is None or not situation.maybe_sent:
         return Lookup.DUE
     if newest.result == "unreachable":
+        if situation.now - _unreachable(situation, newest)[0].asked_at >= situation.patience_us:
+            # Its owner's time is over: a person hears of it. The reconcile duty goes on asking, and an answer closes it.
+            return Lookup.IMPOSSIBLE
         return Lookup.DUE if situation.now >= ask_again_at(situation) else Lookup.UNREACHABLE
     from_then = absence_counts_from(situation)
     if newest.asked_at < from_then:
@@ -59,10 +67,24 @@ def absence_counts_from(situation: Situation) -> int:
 
 
 def ask_again_at(situation: Situation) -> int:
-    """When a receiver that could not be reached is asked again."""
+    """When a receiver that could not be reached is asked again: after the pause, then after twice as long each time.
+
+    At last every quarter of an hour, or each pause where that is longer; and at the latest when its owner's time is over.
+    """
     lookup, newest = situation.contract.lookup, _newest(situation, situation.weighed_before)
-    pause = microseconds(lookup.pause) if lookup is not None else 0
-    return pause + (newest.asked_at if newest is not None else situation.now)
+    if lookup is None or newest is None:
+        return situation.now
+    in_vain, pause = _unreachable(situation, newest), microseconds(lookup.pause)
+    again = newest.asked_at + pause_before(len(in_vain), pause, max(pause, LONGEST_PAUSE_US))
+    told_at = in_vain[0].asked_at + situation.patience_us
+    return min(again, told_at) if told_at > newest.asked_at else again
+
+
+def _unreachable(situation: Situation, newest: LookupRecord) -> Sequence[LookupRecord]:
+    """The questions in vain since the receiver was last reached, the oldest first. `newest` is one of them."""
+    before = sorted((record for record in situation.lookups if record.n <= newest.n), key=lambda record: record.n)
+    reached = max((i for i, record in enumerate(before) if record.result != "unreachable"), default=-1)
+    return before[reached + 1 :]
 
 
 def _newest(situation: Situation, since: int) -> LookupRecord | None:

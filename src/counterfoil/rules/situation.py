@@ -9,6 +9,7 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord, Operatio
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 
+DAY_US = 24 * 3600 * 1_000_000
 _EFFECTLESS = (Meaning.REFUSED, Meaning.NOT_APPLIED)
 
 
@@ -33,7 +34,8 @@ class Situation:
     bear the signatures that this installation demands. `stop`: what forbids sending besides an open restore or incident.
     `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet or spent; `next_try_at`: when not_yet
     ends. `weighed_at`: when a closed incident of this operation was closed last. `approval_scope_now`: the digest of
-    receiver and credential that approvals are bound to, where it is not `scope_now`.
+    receiver and credential that approvals are bound to, where it is not `scope_now`. `patience_us`: how long a receiver
+    that cannot be reached is asked in vain before its owner hears of the doubt.
     """
 
     operation: OperationRecord
@@ -54,6 +56,7 @@ class Situation:
     weighed_at: int | None = None
     approval_scope_now: str | None = None
     signed: bool = True
+    patience_us: int = DAY_US
 
     @property
     def live(self) -> bool:
