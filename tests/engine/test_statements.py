@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from counterfoil.app import money, statement_import
 from counterfoil.engine.statements import RecordStatement
 from counterfoil.model.errors import Refused
 from counterfoil.model.receipt import ReceiptRecord
@@ -337,5 +339,28 @@ def test_ten_thousand_lines(books: Books) -> None:
         )  # fmt: skip
         assert (found["lines"], len(found["theirs_not_ours"]), found["unreadable"]) == (10_000, 9_999, [])
         assert [(each["line"], each["operation_id"]) for each in found["resolved"]] == [(5_002, doubt.operation_id)]
+
+    told(books, story)
+
+
+def test_a_large_statement_does_not_hold_up_the_loop(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop may carry a console and a worker's heartbeat: what takes long is read and matched elsewhere."""
+    where: set[int] = set()
+
+    def seen(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any, **named: Any) -> Any:
+            where.add(threading.get_ident())
+            return function(*given, **named)
+
+        return called
+
+    monkeypatch.setattr(money, "read_statement", seen(money.read_statement))
+    monkeypatch.setattr(statement_import, "matches", seen(statement_import.matches))
+
+    async def story() -> None:
+        found = await books.reconcile([books.line("re_1", 100)])
+        assert len(found["theirs_not_ours"]) == 1
+        assert where
+        assert threading.get_ident() not in where
 
     told(books, story)

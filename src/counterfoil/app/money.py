@@ -1,5 +1,6 @@
 """The noun `money`: what a day came to, and a provider's statement held against our record."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -72,13 +73,14 @@ class MoneyNoun:
         nothing twice. Raises Refused(malformed_statement, usage, not_permitted).
         """
         opened = self._opened()
-        statement = read_statement(content, reading or Reading(), name=name)
+        # In a thread: a large file takes seconds, and the loop may carry a console, and a worker's heartbeat.
+        statement = await asyncio.to_thread(read_statement, content, reading or Reading(), name=name)
         digest = ""
         with opened.read() as reader:
             person = proven(reader, by, secret)
             _check_receiver(opened, reader.lists.operations(receiver=receiver, limit=1).items, receiver)
         if not dry_run:
-            digest = opened.artifacts.save(content, name=name).digest
+            digest = (await asyncio.to_thread(opened.artifacts.save, content, name=name)).digest
         import_id = ids.derived("imp", opened.installation_id, receiver, digest or "dry run")
         said = Imported(name, digest, receiver, person, within // timedelta(microseconds=1), dry_run)
         held = await hold(opened, statement, said)

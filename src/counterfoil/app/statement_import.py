@@ -1,5 +1,6 @@
 """A statement held against our record: which lines are whose, and what of it is recorded as evidence."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -58,8 +59,25 @@ class Held:
 
 async def hold(opened: Opened, statement: Statement, said: Imported) -> Held:
     """Match all lines, record what closes a doubt, and say what differs."""
+    # In a thread: many lines take seconds, and the loop may carry a console, and a worker's heartbeat.
+    found, ours, by_statement = await asyncio.to_thread(_matched, opened, statement, said)
+    results = [(match.line, await _result(opened, match, said, by_statement)) for match in found]
+    named = {operation.operation_id for match in found for operation in match.operations}
+    begin, end = _time(statement)
+    return Held(tuple(results), tuple(o for o in ours if o.operation_id not in named), begin, end)
+
+
+def _time(statement: Statement) -> tuple[int | None, int | None]:
     begin = min((line.begin for line in statement.lines if line.begin is not None), default=None)
     end = max((line.end for line in statement.lines if line.end is not None), default=None)
+    return begin, end
+
+
+def _matched(
+    opened: Opened, statement: Statement, said: Imported
+) -> tuple[list[Match], list[OperationRecord], frozenset[str]]:
+    """Every line with what fits, what succeeded in the statement's time, and what this very file has closed before."""
+    begin, end = _time(statement)
     with opened.read() as reader:
         by_reference = _by_reference(reader, statement.lines, said.receiver)
         doubts = [doubt for doubt in reader.unresolved() if doubt.receiver == said.receiver]
@@ -69,10 +87,7 @@ async def hold(opened: Opened, statement: Statement, said: Imported) -> Held:
             near = reader.lists.succeeded(said.receiver, begin - said.within_us, FAR)  # it may be closed much later
         references = _with_business_keys(by_reference, doubts)
         found = matches(statement.lines, references, doubts, near, within_us=said.within_us)
-        by_statement = _by_statement(reader, found, said)
-    results = [(match.line, await _result(opened, match, said, by_statement)) for match in found]
-    named = {operation.operation_id for match in found for operation in match.operations}
-    return Held(tuple(results), tuple(o for o in ours if o.operation_id not in named), begin, end)
+        return found, ours, _by_statement(reader, found, said)
 
 
 async def _result(opened: Opened, match: Match, said: Imported, by_statement: frozenset[str]) -> Result:
@@ -90,7 +105,9 @@ async def _result(opened: Opened, match: Match, said: Imported, by_statement: fr
         advanced: Advanced = await opened.write(_verb(opened, operation, match.line, said))
     except Refused as refused:
         stored = "mismatch" if against else "matched"
-        return Result("mismatch" if against else "not_resolved", stored, match.operations, refused.message, refused.code)
+        return Result(
+            "mismatch" if against else "not_resolved", stored, match.operations, refused.message, refused.code
+        )
     if against:
         return Result("mismatch", "mismatch", (advanced.operation,), f"{match.why}: {advanced.case.sentence}")
     if advanced.operation.status.closed:
@@ -123,8 +140,7 @@ def _by_reference(
         if operation is not None and operation.receiver == receiver and operation.reused_from is None:
             known[operation_id] = operation
     return {
-        reference: {each: known[each] for each in sorted(found) if each in known}
-        for reference, found in wanted.items()
+        reference: {each: known[each] for each in sorted(found) if each in known} for reference, found in wanted.items()
     }
 
 
