@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -41,11 +42,16 @@ def test_a_duty_has_one_holder_until_its_lease_ends(house: House) -> None:
     async def story() -> None:
         house.found()
         opened = house.app.open()
-        first = await opened.write(TakeDuty("expiry", "dty_a", MINUTE_US))
-        assert first.holder == "dty_a"
-        assert await opened.write(TakeDuty("expiry", "dty_b", MINUTE_US)) is None
+
+        async def taken(holder: str) -> DutyRecord | None:
+            return await opened.write(TakeDuty("expiry", holder, opened.clock.now_us(), MINUTE_US, MINUTE_US))
+
+        first = await taken("dty_a")
+        assert first is not None and first.holder == "dty_a"
+        assert await taken("dty_b") is None
         house.clock.advance(61)
-        assert (await opened.write(TakeDuty("expiry", "dty_b", MINUTE_US))).holder == "dty_b"
+        second = await taken("dty_b")
+        assert second is not None and second.holder == "dty_b"
 
     asyncio.run(story())
 
@@ -74,6 +80,55 @@ def test_a_problem_is_kept_and_tried_again_soon(house: House) -> None:
         with house.app.open().read() as reader:
             kept = reader.get(DutyRecord, "witness")
         assert kept is not None and kept.mark == 7
+
+    asyncio.run(story())
+
+
+def test_duties_go_on_after_a_clock_that_jumped_ahead_and_back(house: House) -> None:
+    """What was stored under a clock that ran ahead says when a duty is due: it must not rest until then."""
+    done: list[int] = []
+
+    async def notes(app: Any, duty: DutyRecord) -> None:
+        done.append(house.clock.now_us())
+
+    async def story() -> None:
+        house.found()
+        rounds = Rounds(house.app, (Duty("witness", "for a test", HOUR_US, MINUTE_US, notes),))
+        opened = house.app.open()
+        house.clock.jump(DAY_US // SECOND_US)
+        await rounds.once()
+        await opened.write(TakeDuty("witness", "dty_dead", opened.clock.now_us() + HOUR_US, HOUR_US, MINUTE_US))
+        house.clock.jump(-DAY_US // SECOND_US)
+        assert await rounds.once() == ["witness"]
+        assert await rounds.once() == []
+        assert len(done) == 2 and not shown(house, "witness")["late"]
+
+    asyncio.run(story())
+
+
+def test_a_duty_that_hangs_holds_up_no_other(house: House) -> None:
+    async def story() -> None:
+        house.found()
+        hangs, goes_on, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def hang(app: Any, duty: DutyRecord) -> None:
+            hangs.set()
+            await asyncio.Event().wait()
+
+        async def go_on(app: Any, duty: DutyRecord) -> None:
+            goes_on.set()
+
+        duties = (
+            Duty("reconcile", "for a test", MINUTE_US, MINUTE_US, hang),
+            Duty("witness", "for a test", MINUTE_US, MINUTE_US, go_on),
+        )
+        running = asyncio.create_task(Rounds(house.app, duties).run(stop))
+        async with asyncio.timeout(20):
+            await hangs.wait()
+            await goes_on.wait()
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
 
     asyncio.run(story())
 

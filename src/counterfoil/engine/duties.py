@@ -12,11 +12,28 @@ from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
+def is_due(known: DutyRecord | None, now: int, *, every_us: int, lease_us: int) -> bool:
+    """Its time has come, and nobody holds it.
+
+    A time further ahead than anybody can have set it is of a clock that was put back since: it would hold for years.
+    """
+    if known is None:
+        return True
+    waits, held = known.next_at - now, (known.lease_until or 0) - now
+    return not (0 < waits <= every_us or 0 < held <= lease_us)
+
+
 @dataclass(frozen=True, slots=True)
 class TakeDuty(RunVerb):
-    """`run_id` is the duty's name. Gives the duty, or None when it is not due or another holds it."""
+    """`run_id` is the duty's name. Gives the duty, or None when it is not due or another holds it.
+
+    `at` is the clock of who takes it, not the ledger's, which stands still while the clock is behind what was stored:
+    duties are no evidence, and must go on meanwhile.
+    """
 
     holder: str
+    at: int
+    every_us: int
     lease_us: int
     boundary: ClassVar[str] = "worker.seen"
     quiet: ClassVar[bool] = True
@@ -26,9 +43,9 @@ class TakeDuty(RunVerb):
 
     def decide(self, tx: Transaction) -> DutyRecord | None:
         known = tx.get(DutyRecord, self.run_id) or DutyRecord(self.run_id, None, None, None, None, None, 0, 0)
-        if known.next_at > tx.now or (known.lease_until or 0) > tx.now:
+        if not is_due(known, self.at, every_us=self.every_us, lease_us=self.lease_us):
             return None
-        taken = replace(known, holder=self.holder, lease_until=tx.now + self.lease_us, started_at=tx.now)
+        taken = replace(known, holder=self.holder, lease_until=self.at + self.lease_us, started_at=self.at)
         tx.put(taken)
         return taken
 
@@ -38,6 +55,7 @@ class DutyDone(RunVerb):
     """The holder has carried it out, or could not: `problem` says why. `mark` None leaves how far it came."""
 
     holder: str
+    at: int
     problem: str | None
     again_us: int  # after so long it is due again
     mark: int | None = None
@@ -55,9 +73,9 @@ class DutyDone(RunVerb):
             replace(
                 duty,
                 lease_until=None,
-                succeeded_at=tx.now if self.problem is None else duty.succeeded_at,
+                succeeded_at=self.at if self.problem is None else duty.succeeded_at,
                 problem=self.problem,
-                next_at=tx.now + self.again_us,
+                next_at=self.at + self.again_us,
                 mark=duty.mark if self.mark is None else self.mark,
             )
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from counterfoil.app.duties.duty import MINUTE_US, SECOND_US, Duty
-from counterfoil.engine.duties import DutyDone, TakeDuty
+from counterfoil.engine.duties import DutyDone, TakeDuty, is_due
 from counterfoil.engine.failures import said
 from counterfoil.engine.problem_log import log
 from counterfoil.model.duty import DutyRecord
@@ -18,7 +18,10 @@ AGAIN_AFTER_PROBLEM_US = MINUTE_US
 
 
 class Rounds:
-    """One process's share in the duties. Several processes may have one each: the lease says who does what."""
+    """One process's share in the duties. Several processes may have one each: the lease says who does what.
+
+    Each duty has a loop of its own, so that one that hangs, as on a receiver that never answers, holds up no other.
+    """
 
     def __init__(self, app: "App", duties: Sequence[Duty]) -> None:
         self._app = app
@@ -27,33 +30,33 @@ class Rounds:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`. What goes wrong in a duty is kept with it, and it is tried again; nothing is raised."""
+        await asyncio.gather(*(self._keep(duty, stop) for duty in self._duties))
+
+    async def once(self) -> list[str]:
+        """Do all that is due now, one after the other. Gives the names of what was done."""
+        return [duty.name for duty in self._duties if await self._looked_after(duty)]
+
+    async def _keep(self, duty: Duty, stop: asyncio.Event) -> None:
         clock = self._app.open().clock
         while not stop.is_set():
             try:
-                await self.once()
+                await self._looked_after(duty)
             except Exception as problem:  # the database is locked, full or gone: seen in the log, and tried again
-                log.error("the duties could not be looked at: %s", said(problem))
+                log.error("duty %s could not be looked at: %s", duty.name, said(problem))
             await clock.wait(stop, clock.now_us() + LONGEST_REST_US)
 
-    async def once(self) -> list[str]:
-        """Do all that is due now. Gives the names of what was done."""
-        done: list[str] = []
-        for duty in self._duties:
-            if self._due(duty) and await self._carried_out(duty):
-                done.append(duty.name)
-        return done
-
-    def _due(self, duty: Duty) -> bool:
-        """Looked at before anything is written: most rounds find nothing to do."""
+    async def _looked_after(self, duty: Duty) -> bool:
+        """Looked at before anything is written: most looks find nothing to do."""
         opened = self._app.open()
-        now = opened.clock.now_us()
         with opened.read() as reader:
             known = reader.get(DutyRecord, duty.name)
-        return known is None or (known.next_at <= now and (known.lease_until or 0) <= now)
+        due = is_due(known, opened.clock.now_us(), every_us=duty.every_us, lease_us=duty.lease_us)
+        return due and await self._carried_out(duty)
 
     async def _carried_out(self, duty: Duty) -> bool:
         opened = self._app.open()
-        taken: DutyRecord | None = await opened.write(TakeDuty(duty.name, self.holder, duty.lease_us))
+        take = TakeDuty(duty.name, self.holder, opened.clock.now_us(), duty.every_us, duty.lease_us)
+        taken: DutyRecord | None = await opened.write(take)
         if taken is None:
             return False
         problem, mark = None, None
@@ -64,5 +67,5 @@ class Rounds:
             problem = said(failed)[:500]
             log.error("duty %s: %s", duty.name, problem)
         again = duty.every_us if problem is None else min(duty.every_us, AGAIN_AFTER_PROBLEM_US)
-        await opened.write(DutyDone(duty.name, self.holder, problem, again, mark))
+        await opened.write(DutyDone(duty.name, self.holder, opened.clock.now_us(), problem, again, mark))
         return True

@@ -84,8 +84,8 @@ class Exporting:
         opened = self._app.open()
         with opened.read() as reader:
             known, newest = reader.get(DutyRecord, TRACES), reader.upkeep.newest_ordinal()
-        if known is None and await opened.write(TakeDuty(TRACES, self.holder, LEASE_US)) is not None:
-            await opened.write(DutyDone(TRACES, self.holder, None, 0, newest))
+        if known is None and await opened.write(self._taking()) is not None:
+            await opened.write(self._done(None, 0, newest))
 
     async def tell_traces(self) -> int:
         """Tell all that the journal has and nobody told, if it is our turn. Gives how many spans."""
@@ -96,17 +96,24 @@ class Exporting:
                 known, newest = reader.get(DutyRecord, TRACES), reader.upkeep.newest_ordinal()
             if known is not None and known.mark >= newest:
                 return told
-            duty: DutyRecord | None = await opened.write(TakeDuty(TRACES, self.holder, LEASE_US))
+            duty: DutyRecord | None = await opened.write(self._taking())
             if duty is None:
                 return told
             spans, upto = self._stretch(opened, min(duty.mark, newest))
             taken = not spans or await asyncio.to_thread(self._otlp.send_spans, spans)
             if not taken:
-                await opened.write(DutyDone(TRACES, self.holder, "the collector did not take them", AGAIN_US))
+                await opened.write(self._done("the collector did not take them", AGAIN_US))
                 log.warning("traces: the collector did not take them; they are told again")
                 return told
-            await opened.write(DutyDone(TRACES, self.holder, None, 0, upto))
+            await opened.write(self._done(None, 0, upto))
             told += len(spans)
+
+    def _taking(self) -> TakeDuty:
+        now = self._app.open().clock.now_us()
+        return TakeDuty(TRACES, self.holder, now, every_us=AGAIN_US, lease_us=LEASE_US)
+
+    def _done(self, problem: str | None, again_us: int, mark: int | None = None) -> DutyDone:
+        return DutyDone(TRACES, self.holder, self._app.open().clock.now_us(), problem, again_us, mark)
 
     async def tell_metrics(self) -> bool:
         """Tell every metric as it is now."""
