@@ -35,9 +35,12 @@ ORDER = (
 # What one suite needs beyond the others.
 EXTRA = {
     # Every branch of what decides about sending is tested; pyproject.toml holds the limit.
-    "unit": ["--cov=counterfoil.model", "--cov=counterfoil.rules", "--cov-report=term"],
+    "unit": ["-n2", "--cov=counterfoil.model", "--cov=counterfoil.rules", "--cov-report=term"],
     # Children that are killed and waited for: the machine idles, two at a time cost nothing.
     "crash": ["-n2", "--dist=worksteal"],
+    # Stories that wait for processes and receivers: what a module sets up for all its tests is set up once.
+    "edges": ["-n2", "--dist=loadfile"],
+    "engine": ["-n2", "--dist=loadfile"],
     # A served installation for each module, so a module stays in one process.
     "browser": ["-n2", "--dist=loadfile"],
 }
