@@ -1,6 +1,7 @@
 """Every metric with the real engine: moved up, and the gauges back down."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -10,7 +11,13 @@ from counterfoil.app.metrics import exposition
 from counterfoil.engine.administration import RegisterWorker
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.metrics import METRICS
+from counterfoil.model.operation import AttemptRecord
+from counterfoil.model.run import RunRecord
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+from counterfoil.testing.conformance.bench import Act
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.answers import approve, asked, submit
 from tests.engine.house import BUDGET, SECRET, House, Order
@@ -112,6 +119,30 @@ def test_an_ambiguous_answer_is_recovered_by_a_repeat(house_with_crm: House, crm
         recovered = value(house, "recovery_duration_seconds", cause="ambiguous_answer")
         assert (recovered["count"], recovered["sum"]) == (1, 2)
         house.clean()
+
+    asyncio.run(story())
+
+
+def test_an_entry_that_ends_an_attempt_need_not_name_its_operation(house_with_crm: House, crm: SandboxProcess) -> None:
+    house = house_with_crm
+    workflow = writing(house.app, create_case(house.app))
+
+    def ends(tx: Transaction) -> None:
+        (attempt,) = tx.find(AttemptRecord, "run_id", run_id[0])
+        tx.put(replace(attempt, ended_at=tx.now + 1))
+        tx.append(run_id[0], EntryKind.RULED, name="create_case", data={})
+
+    run_id: list[str] = []
+
+    async def story() -> None:
+        house.found()
+        async with house.working():
+            run_id.append(await submit(house, workflow, Order(number="1"), "r"))
+            await house.state(run_id[0], "completed")
+        assert value(house, "attempts_without_progress_total", **OPERATION) == 0
+        reads = (Read.key(RunRecord, run_id[0]), Read.by(AttemptRecord, "run_id", run_id[0]))
+        house.app.open().database.apply([Act(reads, ends, "operation.advanced")])
+        assert value(house, "attempts_without_progress_total", **OPERATION) == 1
 
     asyncio.run(story())
 

@@ -176,17 +176,29 @@ class BeginSession(RunVerb):
     person: str
     how: str
     lifetime_us: int
+    token_id: str | None = None
     boundary: ClassVar[str] = "installation.changed"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(SessionRecord, self.session_id), Read.key(PersonRecord, self.person))
+        token = () if self.token_id is None else (Read.key(TokenRecord, self.token_id),)
+        return (Read.key(SessionRecord, self.session_id), Read.key(PersonRecord, self.person), *token)
 
     def decide(self, tx: Transaction) -> SessionRecord:
         acting(tx, self.person)
-        begun = SessionRecord(self.session_id, self.person, self.how, tx.now, tx.now, tx.now + self.lifetime_us, None)
+        expires_at = min(tx.now + self.lifetime_us, self._token_ends(tx))
+        begun = SessionRecord(self.session_id, self.person, self.how, tx.now, tx.now, expires_at, None, self.token_id)
         tx.put(begun)
-        tx.append(self.run_id, EntryKind.SIGNED_IN, name=self.person, data={"how": self.how})
+        token = {} if self.token_id is None else {"token_id": self.token_id}
+        tx.append(self.run_id, EntryKind.SIGNED_IN, name=self.person, data={"how": self.how} | token)
         return begun
+
+    def _token_ends(self, tx: Transaction) -> int:
+        if self.token_id is None:
+            return tx.now + self.lifetime_us
+        token = tx.get(TokenRecord, self.token_id)
+        if token is None or token.revoked_at is not None or token.expires_at <= tx.now:
+            raise Refused("token_invalid")
+        return token.expires_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,10 @@ class IdentityRecord:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """One row of `sessions`: a browser that is signed in. `session_id` is the digest of the cookie's value. Not evidence."""
+    """One row of `sessions`: a browser that is signed in. `session_id` is the digest of the cookie's value. Not evidence.
+
+    `token_id`: the personal token that it was begun with, which bounds what it may and how long it lasts.
+    """
 
     session_id: str
     person: str
@@ -111,6 +114,7 @@ class SessionRecord:
     seen_at: int
     expires_at: int
     ended_at: int | None
+    token_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,19 +81,21 @@ class Access:
     async def begin(self, actor: Actor, lifetime: timedelta = LIFETIME) -> str:
         """Begin a browser's session and write down that the person signed in. Gives the cookie's value: 64 hex digits.
 
-        A token begins none: its scope would be lost. Raises Refused(not_permitted) for that, and Refused(person_revoked).
+        One that a token begins may no more than the token, and ends with it. Raises Refused: person_revoked, token_invalid,
+        and not_permitted where a session would begin another.
         """
-        if actor.how not in ("secret", "provider"):
-            raise Refused("not_permitted", name=actor.person, act="sign in with a token or a session")
+        if actor.how not in ("secret", "provider", "token") or actor.session_id is not None:
+            raise Refused("not_permitted", name=actor.person, act="sign in with a session")
         opened = self._opened()
         value = opened.chance.hex(256)
         lifetime_us = lifetime // timedelta(microseconds=1)
-        verb = BeginSession(opened.installation_id, session_id(value), actor.person, actor.how, lifetime_us)
+        token_id = actor.proof_id if actor.how == "token" else None
+        verb = BeginSession(opened.installation_id, session_id(value), actor.person, actor.how, lifetime_us, token_id)
         await opened.write(verb)
         return value
 
     async def by_session(self, value: str) -> Actor:
-        """The person of a session. It ends after its lifetime, after an hour without a request, and with its person.
+        """The person of a session. It ends after its lifetime, after an hour without a request, with its person and its token.
 
         Raises Refused(session_over).
         """
@@ -102,10 +104,16 @@ class Access:
         with opened.read() as reader:
             session = reader.get(SessionRecord, session_id(value))
             person = None if session is None else reader.get(PersonRecord, session.person)
+            token_id = None if session is None else session.token_id
+            token = None if token_id is None else reader.get(TokenRecord, token_id)
         if session is None or person is None or person.revoked_at is not None or session_ended(session, now):
+            raise Refused("session_over")
+        if token_id is not None and (token is None or token_over(token, now)):
             raise Refused("session_over")
         if now - session.seen_at >= TOUCH_US:
             await opened.write(TouchSession(session.session_id, ended=False))
+        if token is not None:
+            return Actor(person.name, "token", scope_of(token.scope), token.token_id, session.session_id)
         return Actor(person.name, "session", proof_id=session.session_id)
 
     async def end(self, value: str) -> None:

@@ -14,6 +14,7 @@ How = Literal["secret", "token", "session", "provider", "development"]
 class Actor:
     """A person whose identity was shown. `proof_id` is the token's or session's id, None for a secret given right now.
 
+    `session_id`: of a token that a browser signed in with; `how` is then token, since it stays bound to the token's scope.
     What the person may do is looked up again at every act; only the token's scope comes along.
     """
 
@@ -21,6 +22,7 @@ class Actor:
     how: How
     scope: Scope = WHOLE
     proof_id: str | None = None
+    session_id: str | None = None
 
 
 def name_of(by: Actor | str) -> str:

@@ -16,8 +16,9 @@ def still_proven(reader: Reader, actor: Actor, now: int) -> PersonRecord:
         token = reader.get(TokenRecord, actor.proof_id or "")
         if gone or token is None or token_over(token, now):
             raise Refused("token_invalid")
-    elif actor.how == "session":
-        session = reader.get(SessionRecord, actor.proof_id or "")
+    session_id = actor.proof_id if actor.how == "session" else actor.session_id
+    if session_id is not None:
+        session = reader.get(SessionRecord, session_id)
         if gone or session is None or session_ended(session, now):
             raise Refused("session_over")
     if person is None or gone:

@@ -11,7 +11,7 @@ from counterfoil.model import metrics
 from counterfoil.model.duty import SpanRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.metrics import Metric
-from counterfoil.model.operation import OperationRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.run import ParkReason
 from counterfoil.store.port import Reader
 
@@ -93,9 +93,12 @@ class _Stretch:
     # ------------------------------------------------------------------ rows that an entry changed
 
     def _rows(self, entry: Entry, data: dict[str, Any], rows: dict[str, dict[str, dict[str, Any]]]) -> None:
-        for changed in rows.get("attempts", {}).values():
-            if "ended_at" in changed:
-                self._attempt_ended(entry, data["operation_id"], changed, rows)
+        for attempt_id, changed in rows.get("attempts", {}).items():
+            attempt = self._reader.get(AttemptRecord, attempt_id) if "ended_at" in changed else None
+            if (
+                attempt is not None
+            ):  # the row says whose it is: not every entry that ends an attempt names its operation
+                self._attempt_ended(entry, attempt.operation_id, changed, rows)
         for operation_id, changed in rows.get("operations", {}).items():
             if changed.get("status") in _MOVED | {"prepared"}:
                 self._end(RECOVERY, operation_id, entry)

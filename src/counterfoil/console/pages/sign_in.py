@@ -1,4 +1,4 @@
-"""Signing in with a secret or at an OpenID Connect provider, signing out, and choosing a person in development mode."""
+"""Signing in with a secret, a personal token, or at an OpenID Connect provider, signing out, and choosing a person in development mode."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -28,9 +28,10 @@ Next = Annotated[str, Form(alias="next")]
 
 
 def routes() -> APIRouter:
-    """`/sign-in`, `/sign-in/provider`, `/sign-in/answer`, `/sign-in/development`, `/sign-out`."""
+    """`/sign-in`, `/sign-in/token`, `/sign-in/provider`, `/sign-in/answer`, `/sign-in/development`, `/sign-out`."""
     router = APIRouter()
     _at_provider(router)
+    _by_token(router)
 
     @router.get("/sign-in")
     def form(request: Request) -> Response:
@@ -71,6 +72,19 @@ def routes() -> APIRouter:
         return response
 
     return router
+
+
+def _by_token(router: APIRouter) -> None:
+    @router.post("/sign-in/token")
+    async def with_token(request: Request, token: Text = "", then: Next = "") -> Response:
+        """The session may what the token may, and ends with it."""
+        console = console_of(request)
+        try:
+            console.limits.sign_in_from(address_of(request))
+            actor = console.app.access.by_token(token.strip())
+        except Refused as refused:
+            return _form(request, then, refused)
+        return await _begun(request, actor, then)
 
 
 def _at_provider(router: APIRouter) -> None:

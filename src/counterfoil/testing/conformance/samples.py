@@ -229,7 +229,7 @@ def one_of_each(run_id: str) -> list[Any]:
         GrantRecord("grt_1", "manager", "answer", "refund", None, None, 50_000, "EUR", "ana", 20, None),
         TokenRecord("tok_1", "ana", "build", "sha256", "{}", 21, 22, None),
         IdentityRecord("https://id.example", "4711", "ana", 23),
-        SessionRecord("ses_1", "ana", "secret", 24, 25, 26, None),
+        SessionRecord("ses_1", "ana", "token", 24, 25, 26, None, "tok_1"),
         ApprovalKeyRecord(key_id_of("00ff"), "00ff", "ana", 27, None),
         TendingRecord("rev_1", run_id, "ana", 28, 29, 29, "ana", "bank holiday", None, None),
         CommentRecord("com_1", "rev_1", run_id, "ana", "sieht gut aus 👍", 30),

@@ -89,7 +89,8 @@ CREATE TABLE sessions (
     begun_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
-    ended_at INTEGER
+    ended_at INTEGER,
+    token_id TEXT
 ) STRICT;
 
 CREATE INDEX sessions_person ON sessions (person);
