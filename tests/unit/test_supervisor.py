@@ -14,6 +14,7 @@ class Process:
 
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.killed = asyncio.Event()
         self.answer: dict[str, Any] | None = None
         self._status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -22,6 +23,7 @@ class Process:
 
     def kill(self) -> None:
         self.heard.append("kill")
+        self.killed.set()
         raise ProcessLookupError
 
     def end(self, status: int, answer: dict[str, Any] | None = None) -> None:
@@ -57,11 +59,11 @@ class Pauses:
 class Story:
     """A supervisor, and what it started."""
 
-    def __init__(self, count: int = 1) -> None:
+    def __init__(self, count: int = 1, **options: float) -> None:
         self.clock = Pauses()
         self.started: asyncio.Queue[Process] = asyncio.Queue()
         self.refuses = 0
-        self.supervisor = Supervisor(self._start, count, self.clock)
+        self.supervisor = Supervisor(self._start, count, self.clock, **options)
         self.part = asyncio.create_task(self.supervisor.run())
 
     async def _start(self) -> WorkerProcess:
@@ -116,5 +118,19 @@ def test_all_are_told_and_the_second_time_killed() -> None:
         processes[1].end(-9)
         await asyncio.wait_for(here.part, 10)
         assert len(here.supervisor.answers) == 1 and here.started.empty()
+
+    asyncio.run(story())
+
+
+def test_one_that_does_not_end_is_killed_without_a_second_word() -> None:
+    async def story() -> None:
+        here = Story(2, leave_s=0)
+        processes = [await here.started.get() for _ in range(2)]
+        here.supervisor.stop()
+        processes[0].end(0, {"worker_id": "wrk_1", "ended_by": "signal", "problems": []})
+        await asyncio.wait_for(processes[1].killed.wait(), 10)
+        assert (processes[0].heard, processes[1].heard) == (["terminate"], ["terminate", "kill"])
+        processes[1].end(-9)
+        await asyncio.wait_for(here.part, 10)
 
     asyncio.run(story())

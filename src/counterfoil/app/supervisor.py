@@ -9,25 +9,40 @@ from counterfoil.app.worker_process import WorkerProcess
 from counterfoil.engine.clock import MICROSECONDS, Clock
 from counterfoil.engine.problem_log import log
 
+LEAVE_S = 75.0  # a worker drains within 30 s, and then its suspect within 35 s
 FIRST_PAUSE_US = MICROSECONDS // 2
 LONGEST_PAUSE_US = 30 * MICROSECONDS
 LIVED_US = 60 * MICROSECONDS  # one that lived so long died of something new: its pause is the first one again
 
 
 class Supervisor:
-    """Keeps `count` processes that `start` gives. One that answered has ended in order, and is not started again."""
+    """Keeps `count` processes that `start` gives. One that answered has ended in order, and is not started again.
 
-    def __init__(self, start: Callable[[], Awaitable[WorkerProcess]], count: int, clock: Clock) -> None:
+    What lives `leave_s` after `stop` is killed: it hangs, is frozen, or does not hear.
+    """
+
+    def __init__(
+        self, start: Callable[[], Awaitable[WorkerProcess]], count: int, clock: Clock, leave_s: float = LEAVE_S
+    ) -> None:
         self.answers: list[dict[str, Any]] = []
         self._start = start
         self._count = count
         self._clock = clock
+        self._leave_s = leave_s
         self._living: set[WorkerProcess] = set()
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
         """Until all have ended. `answers` has what each of them said."""
-        await asyncio.gather(*(self._keep() for _ in range(self._count)))
+        keeping = asyncio.gather(*(self._keep() for _ in range(self._count)))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((keeping, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        _, hanging = await asyncio.wait((keeping,), timeout=self._leave_s)
+        if hanging:
+            log.error("worker processes that did not end within %s s are killed", self._leave_s)
+            self.stop()
+        await keeping
 
     def stop(self) -> None:
         """All of them drain. A second call kills those that still live: the runs that they execute have crashed then."""

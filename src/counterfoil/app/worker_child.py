@@ -3,7 +3,6 @@
 Its standard input is a pipe that its parent holds open, and its standard output takes one line of JSON at the end.
 """
 
-import asyncio
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from counterfoil.app.driving import drive_for_parent, freeze_memory, log_of, pro
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.logs import set_up
 from counterfoil.app.worker_process import WorkerProcesses
+from counterfoil.engine.ending import leave, run_to_end
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.settings import value_of
 
@@ -30,11 +30,10 @@ def main(arguments: list[str]) -> int:
     os.dup2(2 if sys.__stderr__ is not None else nothing, 1)
     orders = json.loads(arguments[0])
     try:
-        if form := value_of("COUNTERFOIL_LOG"):
-            set_up(form, sys.stderr)
+        set_up(value_of("COUNTERFOIL_LOG"), sys.stderr)
         app = load_app(orders["app"])
         app.db = orders["db"] or app.db
-        answer = asyncio.run(_work(app, orders, parent))
+        answer = run_to_end(_work(app, orders, parent))
         app.close()
     except CounterfoilError as problem:
         sys.stderr.write(f"error: a worker process ends: {problem.message} ({problem.code})\n")
@@ -64,4 +63,4 @@ async def _work(app: App, orders: dict[str, Any], parent: int) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 def awaited(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run it to its end. asyncio is loaded here: `--help` does without."""
-    import asyncio
+    from counterfoil.engine.ending import run_to_end
 
-    return asyncio.run(coroutine)
+    return run_to_end(coroutine)

@@ -30,7 +30,11 @@ def run() -> None:
         sys.stdout.flush()
     except OSError as problem:
         status = _unwritten(Unwritten(problem), sys.stderr) or status
-    raise SystemExit(status)
+    if "asyncio" not in sys.modules:  # nothing ran that could hang, and `--help` loads neither
+        raise SystemExit(status)
+    from counterfoil.engine.ending import leave
+
+    leave(status)
 
 
 def _make_writable() -> None:
