@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -11,11 +11,15 @@ from typing import Any
 
 @dataclass
 class Listening:
-    """`posts` are (path, headers, body) in their order. `statuses` are answered first, then 200."""
+    """`posts` are (path, headers, body) in their order. `statuses` are answered first, then 200.
+
+    What is posted to `/silent` is never answered, and to `/endless` by a body that never ends.
+    """
 
     port: int = 0
     posts: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def url(self) -> str:
@@ -33,9 +37,16 @@ def listening() -> Iterator[Listening]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             kept.posts.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            if self.path == "/silent":
+                kept.over.wait()
+                return
             self.send_response(kept.statuses.pop(0) if kept.statuses else 200)
-            self.send_header("content-length", "0")
+            endless = self.path == "/endless"
+            self.send_header("content-length", str(1 << 40) if endless else "0")
             self.end_headers()
+            with suppress(OSError):
+                while endless:
+                    self.wfile.write(b"x" * 65536)
 
         def log_message(self, *said: Any) -> None:
             del said
@@ -47,6 +58,7 @@ def listening() -> Iterator[Listening]:
     try:
         yield kept
     finally:
+        kept.over.set()
         server.shutdown()
         server.server_close()
         thread.join()

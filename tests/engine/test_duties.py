@@ -1,6 +1,7 @@
 """Duties: one process at a time carries each out, what goes wrong is kept and tried again, and nothing of it is evidence."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -10,8 +11,9 @@ from typing import Any
 from counterfoil.app.duties.duty import DAY_US, HOUR_US, MINUTE_US, SECOND_US, Duty
 from counterfoil.app.duties.known import DUTIES, Duties
 from counterfoil.app.duties.rounds import Rounds
+from counterfoil.engine import reconcile
 from counterfoil.engine.duties import KeepNotices, TakeDuty
-from counterfoil.engine.port import Ask, Call
+from counterfoil.engine.port import Ask, Call, Run
 from counterfoil.model.access import SessionRecord
 from counterfoil.model.contract import Contract, Lookup, Reference, Seen
 from counterfoil.model.duty import DutyRecord, NoticeRecord
@@ -20,7 +22,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Read
 from counterfoil.testing.conformance.bench import Act
 from counterfoil.testing.sandbox.process import SandboxProcess
-from tests.engine.house import House, Order
+from tests.engine.house import BUDGET, House, Order
 from tests.engine.writes import CLASSIFIER, create_case, find_case, writing
 
 _NONE = timedelta(0)
@@ -241,6 +243,67 @@ def test_reconcile_asks_again_and_closes_a_doubt(tmp_path, monkeypatch) -> None:
 
         asyncio.run(story())
         house.app.close()
+
+
+def test_a_lookup_that_hangs_is_an_answer_that_did_not_come(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """In a thread of the user's, for ever: it is recorded, other receivers are asked, and steps keep their threads."""
+    never = threading.Event()
+    monkeypatch.setattr(reconcile, "LONGEST_LOOKUP_S", 0.3)
+
+    with SandboxProcess("none") as crm, SandboxProcess("none") as shop:
+        house = House(tmp_path, monkeypatch, crm.url)
+        house.app.receiver("shop", url=shop.url, environment="test")
+
+        def hangs(ask: Ask, order: Order) -> Seen[Receipt]:
+            never.wait()
+            return Seen([], complete=False)
+
+        def answers(ask: Ask, order: Order) -> Seen[Receipt]:
+            return Seen([], complete=False)
+
+        def operation(name: str, receiver: str, function: Any) -> Any:
+            async def write(call: Call, order: Order) -> Receipt:
+                reply = await call.http.post("/cases", json=order.model_dump())
+                return Receipt(reference=reply.json()["id"])
+
+            write.__name__ = write.__qualname__ = name
+            lookup = Lookup(function, consistency="strong", visible_within=_NONE, arrives_within=_NONE)
+            contract = Contract(api_version="1", duplicate="costly", classifier=CLASSIFIER, lookup=lookup)
+            return house.app.operation(receiver=receiver, contract=contract, business_key="number", owner="lead")(write)
+
+        first, second = operation("hangs", "crm", hangs), operation("answers", "shop", answers)
+
+        @house.app.workflow(version=1, budget=BUDGET)
+        async def both(run: Run, order: Order) -> str:
+            await (run.perform(first, order) if order.number == "1" else run.perform(second, order))
+            return "done"
+
+        async def story() -> None:
+            house.found()
+            run_ids: list[str] = []
+            async with house.working():
+                for number, receiver in (("1", crm), ("2", shop)):
+                    receiver.fault("drop-reply")
+                    submitted = await house.app.submit(both, Order(number=number), request_id=number)
+                    run = await house.state(submitted.run_id, "waiting", "parked")
+                    while run.state.value != "parked":
+                        house.clock.advance(3600)
+                        run = await house.until(submitted.run_id, _moved_after(run.sequence))
+                    run_ids.append(submitted.run_id)
+            asked = [house.count(run_id, "looked_up") for run_id in run_ids]
+            house.clock.advance(7 * 3600)
+            async with asyncio.timeout(20):
+                await Rounds(house.app, named("reconcile")).once()
+            assert [house.count(run_id, "looked_up") for run_id in run_ids] == [count + 1 for count in asked]
+            assert house.entries(run_ids[0])[-1][2]["problem"] == "no answer within 0.3 seconds"
+            assert shown(house, "reconcile")["problem"] is None
+            house.clean()
+
+        try:
+            asyncio.run(story())
+        finally:
+            never.set()
+            house.app.close()
 
 
 def test_witness_writes_heads_outside_once(house: House) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from counterfoil.app.duties.known import DUTIES
 from counterfoil.app.duties.rounds import Rounds
+from counterfoil.app.notices import sending, telling
+from counterfoil.app.notices.apart import Apart
 from counterfoil.app.notices.sending import PAUSES_US
 from counterfoil.engine.definitions import Env
 from counterfoil.model.duty import NoticeRecord
@@ -220,5 +223,72 @@ def test_an_address_that_takes_nothing_is_a_problem_that_shows_no_address(
         with house.app.open().read() as reader:
             (notice,) = [row for row in reader.rows(NoticeRecord) if row.recipient == "manager"]
         assert notice.problem == "json: it was not taken" and notice.next_try_at is not None
+
+    asyncio.run(story())
+
+
+def notices_of(house: House) -> list[NoticeRecord]:
+    with house.app.open().read() as reader:
+        return sorted(reader.rows(NoticeRecord), key=lambda notice: (notice.recipient, notice.channel))
+
+
+def test_one_who_never_answers_holds_up_nobody(
+    house_with_crm: House, crm: SandboxProcess, told: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a webhook without an answer, nor one whose answer never ends, nor an address that is none, nor a plugin that hangs."""
+    house = house_with_crm
+    never = threading.Event()
+    monkeypatch.setattr(sending, "TIMEOUT_S", 0.3)
+    house.app.notices.apart = Apart(longest_s=0.3)
+    monkeypatch.setattr(sending, "_apprise", lambda *_: never.wait())
+    house.app.notices.to("manager", Env("MANAGER_URL"))
+    monkeypatch.setenv("SILENT_URL", f"{told.url}/silent")
+    monkeypatch.setenv("ENDLESS_URL", f"{told.url}/endless")
+    monkeypatch.setenv("BROKEN_URL", "http://127.0.0.1:none/hook")
+    for name, variable in (("a", "SILENT_URL"), ("b", "BROKEN_URL"), ("c", "ENDLESS_URL"), ("d", "HOOK_URL")):
+        house.app.notices.webhook(name, Env(variable), secret=Env("HOOK_SECRET"))
+
+    async def story() -> None:
+        house.found()
+        await waiting_review(house)
+        rounds = Rounds(house.app, NOTICES)
+        async with asyncio.timeout(20):
+            await rounds.once()
+        found = {notice.recipient: notice for notice in notices_of(house)}
+        problems = {name: notice.problem for name, notice in found.items()}
+        assert problems == {
+            "manager": "TimeoutError", "a": "TimeoutError", "b": "InvalidURL", "c": None, "d": None
+        }  # fmt: skip
+        assert {notice.tries for notice in found.values()} == {1}
+        house.clock.advance(16)
+        async with asyncio.timeout(20):
+            await rounds.once()
+        again = {notice.recipient: notice for notice in notices_of(house)}
+        assert again["manager"].problem == "the last message is still under way", "no thread more for each try"
+        assert again["a"].tries == 2
+        house.clean()
+
+    try:
+        asyncio.run(story())
+    finally:
+        never.set()
+
+
+def test_who_gives_no_answer_gets_no_more_in_this_round(
+    house_with_crm: House, crm: SandboxProcess, told: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = house_with_crm
+    monkeypatch.setattr(sending, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(telling, "BESIDE_EACH_OTHER", 1)
+    monkeypatch.setenv("HOOK_URL", f"{told.url}/silent")
+    house.app.notices.webhook("desk", Env("HOOK_URL"), secret=Env("HOOK_SECRET"))
+
+    async def story() -> None:
+        house.found()
+        for number in ("1", "2", "3"):
+            await waiting_review(house, number)
+        rounds = Rounds(house.app, NOTICES)
+        await rounds.once()
+        assert sorted(notice.tries for notice in notices_of(house)) == [0, 0, 1]
 
     asyncio.run(story())

@@ -1,5 +1,6 @@
 """Ask the receiver about one operation, and record what it showed. Asking needs no authority and no lease."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from counterfoil.engine.advance import Advanced
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.failures import said
-from counterfoil.engine.invoke import invoke
+from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.situation import Target, target_of
@@ -22,7 +23,8 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord
 from counterfoil.receivers.http import LookupUnreachable, Reader
 
-LOOKUP_TIMEOUT_S = 30.0
+LOOKUP_TIMEOUT_S = 30.0  # one read
+LONGEST_LOOKUP_S = 180.0  # all of it, however it reads: user code may have no limit of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,16 @@ async def ask_receiver(
     asked_at = opened.clock.now_us()
     found: list[dict[str, Any]] = []
     complete, problem = False, None
+    limit = asyncio.timeout(LONGEST_LOOKUP_S)
     try:
-        seen = await invoke(lookup.function, OperationAsk(record.operation_id, key, first, reader), payload)
+        ask = OperationAsk(record.operation_id, key, first, reader)
+        async with limit:
+            seen = await invoke_lookup(lookup.function, ask, payload)
         found, complete = _found(operation, seen), seen.complete
     except LookupUnreachable as unreachable:
         problem = str(unreachable) or "unreachable"
     except Exception as failed:
-        problem = said(failed)
+        problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
     verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem, by)
     return await opened.write(verb)
 

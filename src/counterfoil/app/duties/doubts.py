@@ -27,7 +27,22 @@ async def ask_again(app: "App", duty: DutyRecord) -> None:
     opened = app.open()
     now = opened.clock.now_us()
     with opened.read() as reader:
-        due = [o.operation_id for o in reader.unresolved() if _askable(opened, o) and _is_due(reader, o, now)]
+        due = [o for o in reader.unresolved() if _askable(opened, o) and _is_due(reader, o, now)]
+    lanes = [_ask(opened, [o.operation_id for o in doubts[:AT_ONCE]]) for doubts in _by_receiver(due)]
+    problems = [each for each in await asyncio.gather(*lanes, return_exceptions=True) if each is not None]
+    if problems:
+        raise problems[0]  # when all others are asked
+
+
+def _by_receiver(doubts: list[OperationRecord]) -> list[list[OperationRecord]]:
+    """A lane for each: one that never answers holds up no other's."""
+    found: dict[str, list[OperationRecord]] = {}
+    for doubt in doubts:
+        found.setdefault(doubt.receiver, []).append(doubt)
+    return list(found.values())
+
+
+async def _ask(opened: Opened, operation_ids: list[str]) -> None:
     few = asyncio.Semaphore(BESIDE_EACH_OTHER)
 
     async def ask(operation_id: str) -> None:
@@ -35,7 +50,9 @@ async def ask_again(app: "App", duty: DutyRecord) -> None:
             with suppress(Refused):  # closed meanwhile, or this process lacks the address or the credential
                 await look_up(opened, operation_id)
 
-    await asyncio.gather(*(ask(operation_id) for operation_id in due[:AT_ONCE]))
+    problems = [each for each in await asyncio.gather(*map(ask, operation_ids), return_exceptions=True) if each]
+    if problems:
+        raise problems[0]
 
 
 def _askable(opened: Opened, operation: OperationRecord) -> bool:
@@ -52,4 +69,5 @@ def _is_due(reader: Reader, operation: OperationRecord, now: int) -> bool:
     if not asked:
         return True
     pause = min(FIRST_PAUSE_US << min(len(asked) - 1, 16), LONGEST_PAUSE_US)
-    return max(lookup.asked_at for lookup in asked) + pause <= now
+    last = max(asked, key=lambda lookup: lookup.n).asked_at
+    return last + pause <= now or last > now  # asked under a clock that was put back since

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from counterfoil.app.notices.addresses import Addresses, WebhookAddress
+from counterfoil.app.notices.apart import Apart
 from counterfoil.app.views.listing import listed
 from counterfoil.engine.definitions import Env
 from counterfoil.engine.opened import Opened
@@ -18,6 +19,7 @@ class Notices:
     def __init__(self, opened: Callable[[], Opened]) -> None:
         self._opened = opened
         self.addresses = Addresses()
+        self.apart = Apart()
 
     def to(self, who: str, *urls: str | Env) -> None:
         """Tell a person or role at these Apprise addresses; `*` is told of everything. Raises Refused(name_taken, usage)."""

@@ -3,16 +3,20 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.app.notices.addresses import WebhookAddress, value_of
+from counterfoil.app.notices.apart import Apart
 from counterfoil.engine.definitions import Env
 from counterfoil.engine.failures import said
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.moments import rfc3339
+
+if TYPE_CHECKING:
+    import httpx2
 
 SECOND_US = 1_000_000
 TIMEOUT_S = 15.0
@@ -72,7 +76,11 @@ def _lines(body: Mapping[str, Any]) -> list[str]:
 
 
 async def tell_people(
-    notices: Sequence[NoticeRecord], urls: Sequence[str | Env], environ: Mapping[str, str], installation: str
+    apart: Apart,
+    notices: Sequence[NoticeRecord],
+    urls: Sequence[str | Env],
+    environ: Mapping[str, str],
+    installation: str,
 ) -> str | None:
     """One message to one recipient, over all its addresses. None when each took it, else the problem, without the address."""
     try:
@@ -81,7 +89,7 @@ async def tell_people(
         return refused.message
     title, text = message_of(notices, installation)
     try:
-        return await asyncio.to_thread(_apprise, places, title, text)
+        return await apart.carry(notices[0].recipient, lambda: _apprise(places, title, text))
     except Exception as problem:  # of somebody's plugin: what it says may hold the address
         return type(problem).__name__
 
@@ -103,11 +111,17 @@ def _apprise(places: Sequence[str], title: str, text: str) -> str | None:
 # ---------------------------------------------------------------------- other systems
 
 
-async def tell_webhook(
-    notice: NoticeRecord, address: WebhookAddress, environ: Mapping[str, str], now: int
-) -> tuple[str | None, bool]:
-    """One signed POST (Standard Webhooks). (None, False) when it answered 2xx; else the problem, and whether it is gone."""
-    import httpx2
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a POST came to. `problem` None: taken. `gone`: it wants no more of this. `answered`: the other side said something."""
+
+    problem: str | None
+    gone: bool = False
+    answered: bool = True
+
+
+async def tell_webhook(notice: NoticeRecord, address: WebhookAddress, environ: Mapping[str, str], now: int) -> Told:
+    """One signed POST (Standard Webhooks)."""
     from standardwebhooks.webhooks import Webhook
 
     data = json.loads(notice.body)
@@ -118,14 +132,25 @@ async def tell_webhook(
         url, secret = value_of(address.url, environ), value_of(address.secret, environ)
         signature = Webhook(secret).sign(notice.notice_id, datetime.fromtimestamp(now / SECOND_US, UTC), text)
     except Exception as problem:
-        return said(problem), False
+        return Told(said(problem))
     headers = {
         "content-type": "application/json", "webhook-id": notice.notice_id, "webhook-timestamp": str(now // SECOND_US),
         "webhook-signature": signature,
     }  # fmt: skip
     try:
-        async with httpx2.AsyncClient(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client:
-            reply = await client.post(url, content=text.encode(), headers=headers)
-    except httpx2.HTTPError as problem:
-        return type(problem).__name__, False  # its text may hold the address
-    return (None, False) if reply.is_success else (f"it answered {reply.status_code}", reply.status_code == GONE)
+        # Its status is all that counts: a body is not read, however long it is.
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            _client() as client,
+            client.stream("POST", url, content=text.encode(), headers=headers) as reply,
+        ):
+            status, taken = reply.status_code, reply.is_success
+    except Exception as problem:  # also an address that is none; its text may hold the address
+        return Told(type(problem).__name__, answered=False)
+    return Told(None if taken else f"it answered {status}", gone=status == GONE)
+
+
+def _client() -> "httpx2.AsyncClient":
+    import httpx2
+
+    return httpx2.AsyncClient(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False)

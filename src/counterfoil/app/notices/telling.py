@@ -1,14 +1,15 @@
 """Duty: find what needs somebody and was not told, escalate what its owner left lying, and send."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from counterfoil import settings
 from counterfoil.app.notices.addresses import Addresses
 from counterfoil.app.notices.making import NEAR_US, notices_about, over
-from counterfoil.app.notices.sending import tell_people, tell_webhook, tried
+from counterfoil.app.notices.noun import Notices
+from counterfoil.app.notices.sending import Told, tell_people, tell_webhook, tried
 from counterfoil.engine.duties import KeepNotices
 from counterfoil.engine.escalation import Escalate
 from counterfoil.engine.opened import Opened
@@ -35,7 +36,7 @@ async def tell(app: "App", duty: DutyRecord) -> None:
     made = _made(opened, waiting, addresses, settings.value_of("COUNTERFOIL_CONSOLE_URL") or None)
     for start in range(0, len(made), AT_ONCE):
         await opened.write(KeepNotices(duty.name, tuple(made[start : start + AT_ONCE])))
-    await _send(opened, addresses, duty.name)
+    await _send(opened, app.notices, duty.name)
 
 
 def _waiting(opened: Opened) -> list[InboxRow]:
@@ -80,31 +81,54 @@ def _made(opened: Opened, waiting: list[InboxRow], addresses: Addresses, link: s
     return made
 
 
-async def _send(opened: Opened, addresses: Addresses, duty: str) -> None:
-    now = opened.clock.now_us()
+async def _send(opened: Opened, notices: Notices, duty: str) -> None:
     with opened.read() as reader:
-        due = reader.upkeep.unsent_notices(now, AT_ONCE)
+        due = reader.upkeep.unsent_notices(opened.clock.now_us(), AT_ONCE)
         installation = reader.installation.name if reader.installation else ""
-    few = asyncio.Semaphore(BESIDE_EACH_OTHER)
-
-    async def person(name: str, notices: list[NoticeRecord]) -> None:
-        async with few:
-            urls = addresses.people.get(name)
-            problem = "nobody has this name any more" if urls is None else (
-                await tell_people(notices, urls, opened.environ, installation)
-            )  # fmt: skip
-            after = opened.clock.now_us()
-            await opened.write(KeepNotices(duty, tuple(tried(notice, after, problem) for notice in notices)))
-
-    async def system(notice: NoticeRecord) -> None:
-        async with few:
-            address = addresses.webhooks.get(notice.recipient)
-            problem, gone = ("there is no such webhook any more", True) if address is None else (
-                await tell_webhook(notice, address, opened.environ, now)
-            )  # fmt: skip
-            await opened.write(KeepNotices(duty, (tried(notice, opened.clock.now_us(), problem, gone=gone),)))
-
     people = sorted((n for n in due if n.channel == "apprise"), key=lambda n: (n.recipient, n.made_at, n.notice_id))
-    parts = [person(name, list(notices)) for name, notices in groupby(people, key=lambda n: n.recipient)]
-    parts += [system(notice) for notice in due if notice.channel == "webhook"]
-    await asyncio.gather(*parts)
+    systems = sorted(
+        (n for n in due if n.channel == "webhook"), key=lambda n: n.recipient
+    )  # each in the order of its time
+    sending = _Sending(opened, notices, duty, installation)
+    parts = [sending.person(name, list(found)) for name, found in groupby(people, key=lambda n: n.recipient)]
+    parts += [sending.system(name, list(found)) for name, found in groupby(systems, key=lambda n: n.recipient)]
+    problems = [each for each in await asyncio.gather(*parts, return_exceptions=True) if each is not None]
+    if problems:
+        raise problems[0]  # when all others are told: nobody's trouble is another's
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """To one recipient at a time what is due. Each has a lane of its own, so that one who never answers holds up no other."""
+
+    opened: Opened
+    notices: Notices
+    duty: str
+    installation: str
+
+    async def person(self, name: str, due: list[NoticeRecord]) -> None:
+        urls = self.notices.addresses.people.get(name)
+        if urls is None:
+            problem = "nobody has this name any more"
+        else:
+            problem = await tell_people(self.notices.apart, due, urls, self.opened.environ, self.installation)
+        after = self.opened.clock.now_us()
+        await self.opened.write(KeepNotices(self.duty, tuple(tried(notice, after, problem) for notice in due)))
+
+    async def system(self, name: str, due: list[NoticeRecord]) -> None:
+        """So many beside each other. One that gives no answer gets no more in this round: what is left stays due."""
+        for start in range(0, len(due), BESIDE_EACH_OTHER):
+            answered = await asyncio.gather(*(self._posted(n) for n in due[start : start + BESIDE_EACH_OTHER]))
+            if not all(answered):
+                return
+
+    async def _posted(self, notice: NoticeRecord) -> bool:
+        """One POST and its record. False when the other side gave no answer."""
+        address = self.notices.addresses.webhooks.get(notice.recipient)
+        if address is None:
+            told = Told("there is no such webhook any more", gone=True)
+        else:
+            told = await tell_webhook(notice, address, self.opened.environ, self.opened.clock.now_us())
+        after = self.opened.clock.now_us()
+        await self.opened.write(KeepNotices(self.duty, (tried(notice, after, told.problem, gone=told.gone),)))
+        return told.answered
