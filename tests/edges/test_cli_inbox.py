@@ -47,6 +47,9 @@ def test_the_inbox_from_its_list_to_a_comment(cli: Cli) -> None:
     for words in (("list",), ("counts",), ("show", "rev-1"), ("preview", "cancel")):
         assert "rev-1" in cli("inbox", *words).out or words == ("counts",)
     assert "2 things need a person" in cli("inbox", "counts").out
+    listed = cli("inbox", "list").out
+    assert "answer_review" in listed and "counterfoil inbox show rev-1" in listed
+    assert max(map(len, listed.splitlines())) <= 120 and len(listed.splitlines()) < 12
 
 
 def test_what_an_item_prints_works_as_printed(cli: Cli) -> None:

@@ -7,7 +7,7 @@ import pytest
 from counterfoil.console.pages.charts import ceiling, chart, figure, measured
 from counterfoil.console.pages.inbox_view import View, filters_only, kept_views, with_view, without_view
 from counterfoil.console.pages.money import columns_of, sums_of
-from counterfoil.console.pages.words import ago, lasting, money, plainly, short, until, utc
+from counterfoil.console.pages.words import ago, budget, lasting, marked, money, plainly, short, until, utc
 from counterfoil.model.errors import Refused
 from counterfoil.model.inbox import InboxFilter
 
@@ -37,6 +37,13 @@ def test_money_digests_and_sentences() -> None:
     assert money({"minor": -5, "currency": "JPY"}) == "-5 JPY"
     assert short("sha256:" + "ab" * 32) == "abababababab…"
     assert plainly("approve it, or type reject in place of approve.") == "approve it or reject it."
+
+
+def test_a_budget_of_time_reads_as_time_and_code_in_a_sentence_as_code() -> None:
+    assert [budget("34", "elapsed"), budget(432_000, "elapsed")] == ["34 s", "5 d"]
+    assert [budget(3, "attempts"), budget("0.25", "spend")] == ["3", "0.25"]
+    assert marked("Type `a <b>` now.") == "Type <code>a &lt;b&gt;</code> now."
+    assert marked("It's `half & whole.") == "It&#39;s `half &amp; whole."
 
 
 @pytest.mark.parametrize(("value", "top"), [(0, 1), (1, 1), (3, 5), (5, 5), (7, 10), (0.03, 0.05), (120, 200)])

@@ -1,7 +1,7 @@
 """Why a person may not do an act on a thing: asked before a form is filled, by the same rules as the transaction asks after."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from counterfoil.app.access.actor import Actor
 from counterfoil.model.access import Act, GrantRecord
@@ -10,7 +10,7 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.authority import acts_alone, approvers, proposers
-from counterfoil.rules.permissions import Wish, allowed, in_scope, standing_of
+from counterfoil.rules.permissions import Standing, Wish, allowed, in_scope, standing_of
 from counterfoil.rules.wishes import about_operation, about_review, about_run
 from counterfoil.store.port import Reader
 
@@ -37,9 +37,9 @@ class Standpoint:
         wish = self._wish(Act(act))
         if not in_scope(self.actor.scope, wish):
             return "The token you are signed in with is not good for that."
-        if not allowed(standing_of(person, people, list(self.reader.rows(GrantRecord))), wish):
-            named = ", ".join(sorted(wish.roles))
-            return f"You hold no role that may do that here{f'; it is for {named}' if named else ''}."
+        standing = standing_of(person, people, list(self.reader.rows(GrantRecord)))
+        if not allowed(standing, wish):
+            return _missing(standing, wish)
         return self._own(Act(act), person, people)
 
     def _wish(self, act: Act) -> Wish:
@@ -65,6 +65,17 @@ class Standpoint:
             if acts_alone(person, proposed, people, single_person=alone):
                 return "You proposed this; somebody else approves it. You may reject it."
         return None
+
+
+def _missing(standing: Standing, wish: Wish) -> str:
+    """What is missing: a higher amount, a grant of a role that is held, or the role itself."""
+    if wish.amount_minor is not None and allowed(standing, replace(wish, amount_minor=0)):
+        return "The amount is above what you may decide; ask somebody with a higher limit."
+    held = ", ".join(sorted(standing.roles & wish.roles))
+    if held:
+        return f"You hold {held}, but its grants do not cover this; ask an administrator for one."
+    named = ", ".join(sorted(wish.roles))
+    return f"You hold no role that may do that here{f'; it is for {named}' if named else ''}."
 
 
 def nobody(act: str) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.cli.amounts import shown_amount
 from counterfoil.cli.tables import fields, sentence, table
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _meaning(role: Data) -> str:
 def _line(grant: Data) -> str:
     parts = [grant["verb"], *(f"{name} {grant[name]}" for name in ("kind", "workflow", "operation") if grant[name])]
     if grant["up_to"]:
-        parts.append(f"up to {grant['up_to']['minor']} {grant['up_to']['currency']}")
+        parts.append(f"up to {shown_amount(grant['up_to'])}")
     return " ".join(parts)
 
 

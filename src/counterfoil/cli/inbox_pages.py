@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.cli.amounts import shown_amount
 from counterfoil.cli.tables import fields, heading, more, next_action, sentence, table
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ def items(console: "Console", data: Data) -> None:
         (
             f"{_NAMES[each['kind']]}-{each['number']}", each["reason"], each["deadline_at"], each["overdue"] or None,
             each["owner"], each["taken_by"], each["target"] or each["business_key"] or each["request_id"],
-            amount(each["amount"]), each["sentence"],
+            shown_amount(each["amount"]), each["next_action"]["code"],
         )
         for each in data["items"]
     ]  # fmt: skip
     columns = ("what", "reason", "deadline", "overdue", "owner", "taken by", "about", "amount", "next")
     table(console, columns, rows, empty=EMPTY)
+    if rows:
+        sentence(console, f"What to do and the command: counterfoil inbox show {rows[0][0]}")
     more(console, data)
 
 
@@ -37,7 +40,7 @@ def item(console: "Console", data: Data) -> None:
         "subject", "workflow", "run_id", "operation", "receiver", "target", "business_key", "since_at", "deadline_at", "overdue",
         "owner", "owner_then", "escalated_to", "taken_by", "snoozed_until", "snooze_reason",
     )  # fmt: skip
-    fields(console, {name: data[name] for name in names} | {"amount": amount(data["amount"])})
+    fields(console, {name: data[name] for name in names} | {"amount": shown_amount(data["amount"])})
     if data["said"]:
         heading(console, "said")
         table(console, ("at", "who", "what"), [(c["at"], c["person"], c["text"]) for c in data["said"]], empty="")
@@ -56,7 +59,8 @@ def preview(console: "Console", data: Data) -> None:
         console, f"{data['act']} would act on {data['count']}; {data['left_out']} more fit and cannot be moved so."
     )
     items(console, {"items": data["items"]})
-    sentence(console, f"carry out: --count {data['count']} --digest {data['digest']}")
+    command = f"counterfoil inbox carry-out {data['act']} with the same filter"
+    sentence(console, f"carry out: {command}, --count {data['count']} --digest {data['digest']}")
 
 
 def carried_out(console: "Console", data: Data) -> None:
@@ -72,8 +76,3 @@ def acts(console: "Console", data: Data) -> None:
     rows = [(each["at"], each["person"], each["verb"], each["what"], each["subject"]) for each in data["items"]]
     table(console, ("at", "who", "verb", "what", "subject"), rows, empty="Nobody did anything that fits.")
     more(console, data)
-
-
-def amount(money: Mapping[str, Any] | None) -> str | None:
-    """An amount in its minor unit, as it is stored."""
-    return None if money is None else f"{money['minor']} {money['currency']} minor"

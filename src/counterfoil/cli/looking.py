@@ -48,7 +48,7 @@ duties = group("duties", "What the installation does by itself.")
 DUTY = "{name, about, every_seconds, holder, lease_until, started_at, succeeded_at, next_at, problem, late}"
 
 
-@duties.command("list", data=f"{{items:[{DUTY}], next_cursor}}", shows=pages.items)
+@duties.command("list", data=f"{{items:[{DUTY}], next_cursor}}", shows=pages.duties)
 def list_duties(invocation: Invocation) -> Any:
     """List the duties with their last success. `late`: nobody has carried it out for three of its intervals."""
     return invocation.app().duties.list()
@@ -61,7 +61,10 @@ def add_to(root: Group) -> None:
     def find(
         invocation: Invocation,
         text: Annotated[
-            str, typer.Argument(metavar="TEXT", help="An id, its start, a number, a key, a reference, a request id, a target, a person.")
+            str,
+            typer.Argument(
+                metavar="TEXT", help="An id, its start, a number, a key, a reference, a request id, a target, a person."
+            ),
         ],
     ) -> Any:
         """Find whatever a text may mean."""

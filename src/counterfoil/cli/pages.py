@@ -209,12 +209,32 @@ def workers(console: "Console", data: Data) -> None:
         (
             w["worker_id"],
             f"{w['host']} {w['pid']}",
-            "gone" if w["gone"] else "draining" if w["draining"] else "alive",
+            _state_of(w),
             w["seen_at"],
         )
         for w in data["items"]
     ]
     table(console, ("worker", "host, process", "state", "seen"), rows, empty="No worker was ever here.")
+
+
+def _state_of(worker: Data) -> str:
+    """As the console's page has it: the first that holds."""
+    if worker["stopped_at"] is not None:
+        return "stopped"
+    if worker["gone"]:
+        return "gone"
+    if not worker["alive"]:
+        return "silent"
+    return "draining" if worker["draining"] else "quiet" if worker["quiet"] else "alive"
+
+
+def duties(console: "Console", data: Data) -> None:
+    """What is done by itself, when it last was, and what went wrong."""
+    rows = [
+        (d["name"], f"{d['every_seconds']} s", d["succeeded_at"], d["next_at"], d["late"], d["problem"], d["about"])
+        for d in data["items"]
+    ]
+    table(console, ("duty", "every", "last success", "next", "late", "problem", "does"), rows, empty="No duty.")
 
 
 def record(console: "Console", data: Data) -> None:

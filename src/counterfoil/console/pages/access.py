@@ -15,6 +15,12 @@ from counterfoil.model.access import Act, RecordKind
 from counterfoil.model.errors import Refused
 
 Text = Annotated[str, Form()]
+# As docs/access.md has them.
+BUILT_IN = {
+    "admin": "everything but answer; what a review asks of it, too",
+    "operator": "everything but answer and administer; what a review asks of it, too",
+    "auditor": "reads everything and exports the audit; acts on nothing",
+}
 LIFETIMES = [("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year")]
 
 
@@ -115,5 +121,5 @@ def _shown(request: Request, at: Desk, made: dict[str, Any] | None = None) -> Re
         request, "access.html", desk=at, who=me, made=made, tokens=at.access.tokens.list()["items"],
         people=at.people.list()["items"], administers=administers, lifetimes=LIFETIMES,
         roles=at.access.grants.list()["items"] if administers else [], verbs=any_of(Act)[1:], kinds=any_of(RecordKind),
-        workflows=[each for each in workflows_of(request, at) if each[0] != LEDGER],
+        workflows=[each for each in workflows_of(request, at) if each[0] != LEDGER], built_in_roles=BUILT_IN,
     )  # fmt: skip

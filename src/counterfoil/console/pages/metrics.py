@@ -48,6 +48,7 @@ def _drawn(at: Any, metric: dict[str, Any], since: int, now: datetime, length: A
     drawn = chart(at.metrics.history(metric["name"], since), now, length) if sampled else None
     return metric | {
         "short": metric["name"].removeprefix("counterfoil_"), "chart": drawn,
+        "moved": any(value["value"] for value in metric["values"]),
         "now": _now(metric) if at.sight.sees_installation() else "not shown to you",
         "shown": [(label_of(value["labels"]), _said(value, metric["unit"])) for value in metric["values"]],
     }  # fmt: skip

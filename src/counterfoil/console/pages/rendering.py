@@ -154,7 +154,8 @@ def _templates() -> Environment:
         words=words.words, utc=words.utc, short=words.short, money=words.money, lasting=words.lasting,
         percent=words.percent, scope=words.scope, ago=_at_now(words.ago), until=_at_now(words.until),
         past=_at_now(words.past), reason=words.reason, park_sentence=words.park_sentence, option=words.option,
-        plainly=words.plainly, metric=words.metric, figure=figure, measured=measured,
+        plainly=words.plainly, metric=words.metric, figure=figure, measured=measured, budget=words.budget,
+        marked=words.marked,
     )  # fmt: skip
     found.globals.update(to=_to, static=_static)
     return found

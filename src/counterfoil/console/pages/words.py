@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from counterfoil.model.money import digits_of
 from counterfoil.model.run import PARK_SENTENCES
 
@@ -77,6 +79,21 @@ def lasting(microseconds: float, units: int = 2) -> str:
     first = next(index for index, (count, _) in enumerate(parts) if count)
     kept = parts[first : first + (1 if first == 2 and minutes >= 10 else units)]
     return " ".join(f"{count} {unit}" for count, unit in kept if count)
+
+
+def marked(sentence: str) -> Markup:
+    """A sentence whose `code` stands between backquotes, as messages and docstrings write it."""
+    parts = str(sentence).split("`")
+    if len(parts) % 2 == 0:
+        return escape(sentence)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
+    )
+
+
+def budget(figure: str | int, kind: str) -> str:
+    """A figure of a budget: elapsed time in its largest units, a count or USD as it is."""
+    return lasting(float(figure) * 1_000_000) if kind == "elapsed" else str(figure)
 
 
 def ago(when: str, now: str) -> str:
