@@ -86,6 +86,9 @@ def test_development_signs_in_without_a_secret_on_loopback_only(stopped: House) 
     assert (me["name"], me["how"]) == ("ana", "development")
     foreign = bench.raw("GET", "/api/v1/me", headers={"Host": "rebound.example"})
     assert shown(foreign) == (403, "foreign_request")
+    # A proxy on this machine names our own address, and brings whoever asks it.
+    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
+        assert shown(bench.raw("GET", "/api/v1/me", headers={name: "203.0.113.9"})) == (403, "foreign_request")
     body = {"reason": "x", "all": True}
     assert shown(bench.raw("POST", "/api/v1/writes/suspend", json=body)) == (403, "foreign_request")
     own = {"Origin": bench.url}

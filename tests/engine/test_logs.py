@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.app.logs import set_up
+from counterfoil.app.logs import set_up, what_goes_wrong
 from counterfoil.engine.port import Run
 from counterfoil.engine.problem_log import log
 from counterfoil.model.errors import Refused
@@ -133,6 +133,22 @@ def test_an_address_cannot_write_a_line_of_its_own(stream: io.StringIO, form: st
     assert said.endswith("\n") and said[:-1].isprintable() and "forged" in said
     if form == "json":
         assert json.loads(said)["path"] == path
+
+
+def test_without_a_form_only_what_goes_wrong_is_logged_and_not_what_it_says(stream: io.StringIO) -> None:
+    before = (log.level, log.propagate, list(log.handlers))
+    log.handlers.clear()
+    with what_goes_wrong(stream):
+        log.info("finished")
+        try:
+            raise ValueError("planted-problem")
+        except ValueError:
+            log.exception("a defect")
+    assert log.handlers == [] and log.propagate
+    said = stream.getvalue()
+    assert "a defect" in said and "ValueError" in said and "finished" not in said
+    assert not [word for word in PLANTED if word in said]
+    log.handlers.extend(before[2])
 
 
 def test_nothing_is_read_while_nobody_listens(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

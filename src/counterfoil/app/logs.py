@@ -8,7 +8,8 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from counterfoil.engine.problem_log import log
@@ -141,8 +142,11 @@ class TextLines(_Lines):
 
 
 def set_up(form: str, stream: TextIO) -> None:
-    """For processes that are ours alone: `json` or `text` lines of what happens, on this stream. Raises Refused(usage)."""
-    formatters = {"json": JsonLines, "text": TextLines}
+    """For processes that are ours alone: `json` or `text` lines of what happens, on this stream; empty: of what goes wrong.
+
+    Without it Python itself would print what an exception says. Raises Refused(usage).
+    """
+    formatters = {"json": JsonLines, "text": TextLines, "": TextLines}
     if form not in formatters:
         raise Refused("usage", problem=f"COUNTERFOIL_LOG is {form!r}; it is json, text or nothing")
     handler = logging.StreamHandler(stream)
@@ -150,8 +154,23 @@ def set_up(form: str, stream: TextIO) -> None:
     for known in list(log.handlers):
         log.removeHandler(known)
     log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.INFO if form else logging.WARNING)
     log.propagate = False
+
+
+@contextmanager
+def what_goes_wrong(stream: TextIO) -> Generator[None]:
+    """For a command while it serves or drives: problems on this stream in our own form, unless `set_up` was told another."""
+    if log.handlers:
+        yield
+        return
+    set_up("", stream)
+    try:
+        yield
+    finally:
+        log.handlers.clear()
+        log.setLevel(logging.NOTSET)
+        log.propagate = True
 
 
 def _named(error: BaseException) -> str:

@@ -69,6 +69,7 @@ def _suspects(invocation: Invocation, app: "App") -> "Isolate":
 
 async def _serve(invocation: Invocation, app: "App", serving: "Serving", *, with_worker: bool) -> int:
     from counterfoil.app.driving import log_of, problems_of
+    from counterfoil.app.logs import what_goes_wrong
     from counterfoil.console.server import serve
 
     app.open()
@@ -81,5 +82,6 @@ async def _serve(invocation: Invocation, app: "App", serving: "Serving", *, with
         beside = "" if worker is None else f", worker {worker.worker_id}"
         invocation.streams.notes().print(f"serving {url} over {invocation.database()}{beside}", soft_wrap=True)
 
-    await serve(app, serving, worker, ready)
+    with what_goes_wrong(invocation.streams.err):
+        await serve(app, serving, worker, ready)
     return DEFECT if worker is not None and problems_of(worker, log_of(invocation.database())) else 0

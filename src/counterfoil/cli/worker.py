@@ -49,6 +49,7 @@ def add_to(root: Group) -> None:
 async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer:
     from counterfoil.app.driving import drive_until_told, freeze_memory, problems_of
     from counterfoil.app.duties.beside import duties_beside
+    from counterfoil.app.logs import what_goes_wrong
 
     worker = app.new_worker(isolate=_processes(invocation, app).isolate)
 
@@ -58,8 +59,9 @@ async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer
 
     if not until_idle:
         freeze_memory()
-    async with duties_beside(app, wanted=not until_idle):
-        ended_by = await drive_until_told(worker, listening, until_idle=until_idle)
+    with what_goes_wrong(invocation.streams.err):
+        async with duties_beside(app, wanted=not until_idle):
+            ended_by = await drive_until_told(worker, listening, until_idle=until_idle)
     ended = {"worker_id": worker.worker_id, "ended_by": ended_by}
     return _answer(invocation, worker.worker_id, ended_by, problems_of(worker, _log(invocation)), [ended])
 

@@ -6,6 +6,9 @@ from urllib.parse import quote
 
 from starlette.requests import HTTPConnection
 
+# Whoever sends one of these is a proxy, or behind one.
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+
 
 def route_path(scope: Any) -> str:
     """The path below the place where the console is mounted."""
@@ -54,3 +57,11 @@ def is_loopback(host: str | None) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def is_local(request: HTTPConnection) -> bool:
+    """From this machine by its own address: what a proxy here passes on for others does not count."""
+    if any(request.headers.get(name) for name in FORWARDED):
+        return False
+    here = request.client is not None and is_loopback(request.client.host)
+    return here and is_loopback(request.url.hostname)

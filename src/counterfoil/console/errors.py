@@ -32,6 +32,7 @@ STATUSES = {
     "person_revoked": 403,
     "own_action": 403,
     "method_unknown": 405,
+    "too_slow": 408,
     "too_large": 413,
     "disk_full": 507,
     "too_many": 429,
@@ -39,6 +40,8 @@ STATUSES = {
     "database_busy": 503,
 }
 SIGNS_IN = frozenset({"not_signed_in", "token_invalid", "session_over"})
+
+_UNREAD = frozenset({"too_large", "too_slow"})  # what is still to come of the body is not waited for
 
 Page = Callable[[Request, CounterfoilError, int], Response]
 """How a refusal looks to a person: set as `app.state.error_page` by the pages."""
@@ -59,6 +62,8 @@ async def refused(request: Request, error: CounterfoilError) -> Response:
     response = _said(request, error, status)
     if error.code == "too_many":
         response.headers["Retry-After"] = str(error.details.get("seconds", 1))
+    if error.code in _UNREAD:
+        response.headers["Connection"] = "close"
     if status == 401 and is_api(request.scope):
         response.headers["WWW-Authenticate"] = 'Bearer realm="counterfoil"'
     return response

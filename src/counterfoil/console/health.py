@@ -9,13 +9,11 @@ from starlette.responses import Response
 from counterfoil import settings
 from counterfoil.app.metrics.exposition import exposition
 from counterfoil.app.readiness import readiness
-from counterfoil.console.addresses import is_loopback
+from counterfoil.console.addresses import is_local
 from counterfoil.console.envelope import respond
 from counterfoil.console.signed_in import desk
 from counterfoil.console.state import console_of
 from counterfoil.model.errors import Refused
-
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 router = APIRouter(include_in_schema=False)
 
@@ -47,14 +45,6 @@ async def metrics(request: Request) -> Response:
         read = (await desk(request)).metrics.exposed
     content, media_type = await run_in_threadpool(read)
     return Response(content, headers={"Content-Type": media_type})
-
-
-def is_local(request: Request) -> bool:
-    """From this machine by its own address: what a proxy here passes on for others does not count."""
-    if any(request.headers.get(name) for name in FORWARDED):
-        return False
-    here = request.client is not None and is_loopback(request.client.host)
-    return here and is_loopback(request.url.hostname)
 
 
 def check_metrics_setting() -> None:

@@ -1,12 +1,14 @@
 """What every request and answer goes through: where it comes from, how long it may be, and what browsers are told."""
 
+import asyncio
 from collections.abc import Iterable
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from counterfoil.console.addresses import is_api, is_loopback, own_origin, route_path
+from counterfoil.console import patience
+from counterfoil.console.addresses import is_api, is_local, own_origin, route_path
 from counterfoil.console.cookies import session_value
 from counterfoil.console.errors import defect, refused
 from counterfoil.console.state import Console
@@ -74,8 +76,9 @@ class Guard:
 
 
 def check_host(request: Request, console: Console) -> None:
-    """Development mode signs in without a secret, so a foreign name for this address must not reach it (rebinding)."""
-    if console.development and not (is_loopback(request.url.hostname) and _from_loopback(request)):
+    """Development mode signs in without a secret, so neither a foreign name for this address may reach it
+    (rebinding) nor a proxy here (for others)."""
+    if console.development and not is_local(request):
         raise Refused("foreign_request", problem="development mode answers on loopback only")
 
 
@@ -94,10 +97,6 @@ def check_origin(request: Request, console: Console) -> None:
         raise Refused("foreign_request", problem="the Origin is not this console's")
 
 
-def _from_loopback(request: Request) -> bool:
-    return request.client is not None and is_loopback(request.client.host)
-
-
 def _limit(scope: Scope) -> int:
     return UPLOAD_LIMIT if route_path(scope).endswith(UPLOADS) else BODY_LIMIT
 
@@ -111,13 +110,23 @@ def _check_length(request: Request, limit: int) -> None:
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:
-    """A body that does not say its length is counted as it comes."""
-    taken = 0
+    """A body that does not say its length is counted as it comes, and all of it must come in time."""
+    taken, whole = 0, False
+    until: float | None = None
 
     async def bounded() -> Message:
-        nonlocal taken
-        message = await receive()
+        nonlocal taken, whole, until
+        if whole:
+            return await receive()  # only that the reader went away is still to come, and a stream may live long
+        if until is None:
+            until = asyncio.get_running_loop().time() + patience.BODY_SECONDS
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError as problem:
+            raise Refused("too_slow", seconds=round(patience.BODY_SECONDS)) from problem
         taken += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
         if taken > limit:
             raise Refused("too_large", what="The request", size=taken, limit=limit)
         return message

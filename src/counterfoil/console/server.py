@@ -14,6 +14,7 @@ from counterfoil.app import App
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.console.addresses import is_loopback
 from counterfoil.console.asgi import asgi
+from counterfoil.console.patience import AT_ONCE, Patient
 from counterfoil.engine.worker import Worker
 from counterfoil.model.errors import Refused
 
@@ -81,7 +82,7 @@ def _configured(served: FastAPI, serving: Serving) -> uvicorn.Config:
         served, lifespan="on", log_config=None, log_level="critical", access_log=False,  # `security` and `errors` log
         server_header=False, date_header=True,
         proxy_headers=bool(serving.proxies), forwarded_allow_ips=list(serving.proxies), ws="none",
-        timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75,
+        http=Patient, limit_concurrency=AT_ONCE, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75,
     )  # fmt: skip
 
 

@@ -73,6 +73,11 @@ PEOPLE = (
         "Nothing was changed. Try again in {seconds} s.",
     ),
     ErrorCode(
+        "too_slow",
+        "The request did not come within {seconds} s.",
+        "Nothing was changed. Send it again.",
+    ),
+    ErrorCode(
         "own_proposal",
         "{name} proposed this, or asked for this version, and does not approve it.",
         "Ask another person with the role {role}, or declare the installation single_person at `init`.",

@@ -14,6 +14,7 @@ TITLES = {
     403: "This is not yours to do",
     404: "Nothing here that you may see",
     405: "This address answers to something else",
+    408: "Too slow",
     409: "Refused",
     413: "Too large",
     422: "That does not fit",
