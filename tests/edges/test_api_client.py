@@ -50,6 +50,13 @@ def test_the_verbs_typed(here: Served) -> None:
             assert (await ours.receivers.show("shop")).declared
             assert (await ours.workers.list()).items[0].alive
             assert (await ours.find("letter-300")).items[0].kind == "run"
+            lines = b"ref;amount;at\nunknown-1;1.00;2026-11-29T10:00:00Z\n"
+            how = {"name": "shop.csv", "receiver": "shop", "columns": {"reference": "ref"}, "currency": "EUR"}
+            looked = await ours.statements.reconcile(lines, **how, dry_run=True)
+            assert [line.reference for line in looked.theirs_not_ours] == ["unknown-1"]
+            assert (await ours.statements.list()).items == []
+            held = await ours.statements.reconcile(lines, **how)
+            assert [each.import_id for each in (await ours.statements.list()).items] == [held.import_id]
             thing = (await ours.inbox.list()).items[0]
             assert (await ours.inbox.take(thing.subject)).taken_by == "ana"
 

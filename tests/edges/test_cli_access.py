@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from counterfoil.cli.command import DECLARED
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.browser.application import SOURCE
 from tests.edges.cli_bench import Cli, installed
 from tests.edges.cli_shapes import missing
 
@@ -53,6 +55,23 @@ def test_a_named_person_is_asked_for_the_right(cli: Cli) -> None:
     cli.submit("waits")
     assert cli.refused("runs", "cancel", "run-1", "--by", "nobody") == (4, "unknown_person")
     assert cli.json("runs", "cancel", "run-1").status == 0  # whoever may write the file
+
+
+def test_who_asks_the_receiver_is_asked_for_the_right_and_recorded(tmp_path: Path) -> None:
+    cli = installed(tmp_path, app=SOURCE)
+    (cli.folder / "s").write_text("a long secret\n")
+    cli.json("people", "add", "vera", "--role", "auditor", "--secret-file", "s")
+    with SandboxProcess("lookup") as parcels:
+        cli.environ["PARCELS_URL"] = parcels.url
+        cli.submit("parcel")
+        cli.drive()
+        before = cli.json("operations", "show", "op-1").data["version"]
+        assert cli.refused("operations", "lookup", "op-1", "--by", "vera") == (3, "not_permitted")
+        assert cli.refused("operations", "lookup", "op-1", "--by", "ghost") == (4, "unknown_person")
+        assert cli.json("operations", "show", "op-1").data["version"] == before
+        assert cli.json("operations", "lookup", "op-1", "--by", "ana").status == 0
+    acts = [(act["person"], act["what"]) for act in cli.json("audit", "list", "--verb", "looked_up").data["items"]]
+    assert acts == [("ana", "looked up send_parcel: match")]
 
 
 def test_refusals_of_grants(cli: Cli) -> None:

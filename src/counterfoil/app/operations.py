@@ -6,16 +6,21 @@ from typing import Any
 from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.listing import listed
+from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.operation import operation_view
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine import reconcile
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.resolve import Resolution, Resolve
 from counterfoil.engine.situation import Target, newest_review, target_of
+from counterfoil.model.access import Act, GrantRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
-from counterfoil.model.people import owner_facts, owner_of
+from counterfoil.model.people import PersonRecord, owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
+from counterfoil.model.run import RunRecord
+from counterfoil.rules.permissions import allowed, standing_of
+from counterfoil.rules.wishes import about_operation
 from counterfoil.store.port import Places, Reader
 
 _AS = {"succeeded": "succeeded", "failed": "failed", "send-again": "send_again", "send_again": "send_again"}
@@ -52,10 +57,16 @@ class Operations:
             return operation_view(Shown.of(opened, reader), _operation(reader, operation))
 
     async def lookup(self, operation: str, *, by: Actor | str | None = None) -> dict[str, Any]:
-        """Ask the receiver now, and rule on what it shows. OPERATION as it is then. Raises Refused(no_lookup)."""
+        """Ask the receiver now, and rule on what it shows. OPERATION as it is then.
+
+        Raises Refused(no_lookup), and for a person who is named: unknown_person, person_revoked, not_permitted.
+        """
         opened = self._opened()
         with opened.read() as reader:
-            operation_id = _operation(reader, operation).operation_id
+            record = _operation(reader, operation)
+            operation_id = record.operation_id
+            if isinstance(by, str):
+                _may_ask(reader, by, record)
         await reconcile.look_up(opened, operation_id, None if by is None else name_of(by))
         return self.show(operation_id)
 
@@ -93,6 +104,20 @@ class Operations:
         )  # fmt: skip
         await opened.write(Resolve(record.run_id, target, said))
         return self.show(record.operation_id)
+
+
+def _may_ask(reader: Reader, name: str, operation: OperationRecord) -> None:
+    """Before the receiver is bothered, and before its answer would be lost with the refusal."""
+    people = list(reader.rows(PersonRecord))
+    person = next((each for each in people if each.name == name), None)
+    run = reader.get(RunRecord, operation.run_id)
+    if person is None or run is None:
+        raise Refused("unknown_person", name=name)
+    if person.revoked_at is not None:
+        raise Refused("person_revoked", name=name, at=rfc3339(person.revoked_at))
+    standing = standing_of(person, people, list(reader.rows(GrantRecord)))
+    if not allowed(standing, about_operation(Act.LOOKUP, operation, run)):
+        raise Refused("not_permitted", name=name, act=Act.LOOKUP.value)
 
 
 def target_here(opened: Opened, reader: Reader, operation: OperationRecord) -> Target:

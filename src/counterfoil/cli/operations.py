@@ -40,9 +40,13 @@ def show(invocation: Invocation, operation: Which) -> Any:
 
 
 @operations.command("lookup", data="OPERATION", shows=pages.operation)
-def lookup(invocation: Invocation, operation: Which) -> Any:
+def lookup(
+    invocation: Invocation,
+    operation: Which,
+    by: Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Who does this; it is recorded.")] = None,
+) -> Any:
     """Ask the receiver about an operation now. Needs the application's code."""
-    return awaited(invocation.with_code().operations.lookup(operation))
+    return awaited(invocation.with_code().operations.lookup(operation, by=by))
 
 
 @operations.command("resolve", data="OPERATION", shows=pages.operation)
@@ -66,9 +70,7 @@ def resolve(  # noqa: PLR0913 - each is an option of the command
     evidence: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kept with the resolution; - reads standard input.")
     ] = None,
-    evidence_text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What you saw, in place of a file.")
-    ] = None,
+    evidence_text: Annotated[str | None, typer.Option(metavar="TEXT", help="What you saw, in place of a file.")] = None,
     by: Person = None,
     secret_file: SecretFile = None,
 ) -> Any:

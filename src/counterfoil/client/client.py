@@ -14,6 +14,7 @@ from counterfoil.client.runs import ClientRuns
 from counterfoil.client.shapes.base import Page
 from counterfoil.client.shapes.installation import Hit, Me
 from counterfoil.client.shapes.money import Report
+from counterfoil.client.statements import ClientStatements
 from counterfoil.engine.clock import SystemClock
 
 TIMEOUT_S = 30.0
@@ -47,6 +48,7 @@ class Client:
         self.audit = ClientAudit(calls)
         self.metrics = ClientMetrics(calls)
         self.tokens = ClientTokens(calls)
+        self.statements = ClientStatements(calls)
 
     async def me(self) -> Me:
         """Whose token this is. Raises Refused(token_invalid)."""
