@@ -4,7 +4,8 @@ import asyncio
 import base64
 import json
 import threading
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
@@ -17,6 +18,13 @@ from counterfoil.app.notices.sending import PAUSES_US
 from counterfoil.engine.definitions import Env
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.inbox import InboxFilter
+from counterfoil.model.installation import IncidentRecord
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.people import Owner
+from counterfoil.model.run import RunRecord
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+from counterfoil.testing.conformance.bench import Act
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import SECRET, House, Order
 from tests.engine.listening import Listening, listening
@@ -137,6 +145,45 @@ def test_a_parked_run_goes_to_its_next_owner_who_hears_of_it(
         (message,) = told.bodies("/manager")
         assert "unknown" in message["message"] and "run-1" in message["title"]
         assert len(told.bodies("/ops")) == 1
+
+    asyncio.run(story())
+
+
+def test_the_second_owner_hears_of_an_incident_that_was_left_lying(
+    house_with_crm: House, crm: SandboxProcess, told: Listening
+) -> None:
+    house = house_with_crm
+    house.app.notices.to("ops", Env("OPS_URL"))
+
+    async def story() -> None:
+        house.found()
+        workflow = writing(house.app, create_case(house.app))
+        async with house.working():
+            submitted = await house.app.submit(workflow, Order(number="1"), request_id="r")
+            await house.state(submitted.run_id, "completed")
+        (operation,) = house.operations(submitted.run_id)
+        definition = house.app.registry.operations["create_case"]
+        owner = Owner("lead", within=timedelta(hours=2), then="ops")
+        house.app.registry.operations["create_case"] = replace(definition, owner=owner)
+        incident = IncidentRecord(
+            "inc_1", 1, operation.operation_id, submitted.run_id, None, "two", "[]", house.clock.now_us(), None, None, None
+        )  # fmt: skip
+
+        def opens(tx: Transaction) -> None:
+            tx.put(incident)
+            tx.append(submitted.run_id, EntryKind.RULED, name="create_case", data={})
+
+        reads = [Read.key(RunRecord, submitted.run_id), Read.key(IncidentRecord, "inc_1")]
+        house.app.open().database.apply([Act(reads, opens, "operation.advanced")])
+        rounds = Rounds(house.app, NOTICES)
+        await rounds.once()
+        assert told.bodies("/ops") == []
+        house.clock.advance(2 * 3600 + 1)
+        await rounds.once()
+        (message,) = told.bodies("/ops")
+        assert "escalated to you: inc-1" in message["title"]
+        (item,) = house.app.inbox.list()["items"]
+        assert (item["kind"], item["escalated_to"]) == ("incident", "ops")
 
     asyncio.run(story())
 

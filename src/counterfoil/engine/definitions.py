@@ -65,8 +65,11 @@ class Operation(Generic[P, R]):
 
     def patience_us(self) -> int:
         """How long its owner has to act: so long a receiver that is out of reach is asked in vain. Microseconds."""
-        who = self.owner or (self.review.owner if self.review is not None else "")
-        return owner_of(who).within // timedelta(microseconds=1)
+        return self.doubt_owner().within // timedelta(microseconds=1)
+
+    def doubt_owner(self) -> Owner:
+        """Who moves its doubts forward: its owner, else its review's."""
+        return owner_of(self.owner or (self.review.owner if self.review is not None else ""))
 
     def review_facts(self) -> dict[str, Any] | None:
         """Role, time, owner and number of approvals of the review that it asks for, as JSON; None where it asks for none."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -53,20 +54,30 @@ def _waiting(opened: Opened) -> list[InboxRow]:
 
 def _left_lying(opened: Opened, row: InboxRow, now: int) -> bool:
     """Its owner's time is over, and there is a second owner who does not know yet."""
-    if row.owner_then is None or row.escalated_to is not None or row.kind != "review":
-        return False  # a parked run goes to its next owner by its own deadline
+    if row.escalated_to is not None:
+        return False
+    after = _second_owner(opened, row)
+    return after is not None and row.since_at + after[1] <= now
+
+
+def _second_owner(opened: Opened, row: InboxRow) -> tuple[str, int] | None:
+    """Who hears of it next, and how long after it began to wait. A parked run goes to its next owner by its own deadline."""
     known = opened.registry.operations.get(row.operation or "")
-    facts = known.review_facts() if known is not None else None
-    within = facts["owner"]["within_us"] if facts else row.deadline_at - row.since_at
-    return row.since_at + within <= now
+    then, within = row.owner_then, row.deadline_at - row.since_at
+    if row.kind == "review" and known is not None and (facts := known.review_facts()) is not None:
+        within = facts["owner"]["within_us"]
+    elif row.kind == "incident" and known is not None:
+        owner = known.doubt_owner()
+        then, within = owner.then or then, owner.within // timedelta(microseconds=1)
+    return None if then is None or row.kind == "run" else (then, within)
 
 
 async def _escalated(opened: Opened, row: InboxRow) -> InboxRow:
-    now = opened.clock.now_us()
-    if row.owner_then is None or not _left_lying(opened, row, now):
+    after = _second_owner(opened, row)
+    if after is None or not _left_lying(opened, row, opened.clock.now_us()):
         return row
-    await opened.write(Escalate(row.run_id, row.subject, row.since_at, row.owner_then))
-    return replace(row, escalated_to=row.owner_then, taken_by=None)
+    await opened.write(Escalate(row.run_id, row.subject, row.since_at, after[0]))
+    return replace(row, escalated_to=after[0], taken_by=None)
 
 
 def _made(opened: Opened, waiting: list[InboxRow], addresses: Addresses, link: str | None) -> list[NoticeRecord]:
