@@ -225,3 +225,37 @@ CREATE TABLE tallies (
     value REAL NOT NULL,
     PRIMARY KEY (metric, labels)
 ) STRICT;
+
+-- Views for reports, to be read by other programs. Times are RFC 3339 in UTC. No payload, input, result or comment is in them.
+CREATE VIEW report_runs AS
+SELECT run_id, number, workflow, workflow_version, request_id, state, reason, sentence, owner, submitted_by, crashes,
+    spent_micros / 1000000.0 AS spent_usd, waited_us / 1000000.0 AS waited_seconds,
+    strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000000.0, 'unixepoch') AS created_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000000.0, 'unixepoch') AS started_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000000.0, 'unixepoch') AS updated_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', deadline_at / 1000000.0, 'unixepoch') AS deadline_at
+FROM runs;
+
+CREATE VIEW report_operations AS
+SELECT o.operation_id, o.number, o.run_id, r.number AS run_number, r.workflow, o.name AS operation, o.receiver, o.environment,
+    o.action, o.business_key, o.occurrence, o.status, o.reason, o.sent, o.attempts, o.target, o.amount_minor, o.currency,
+    o.payload_digest, o.case_letter, o.owner, c.how AS receipt_how, c.reference AS receipt_reference, c.proves AS receipt_proves,
+    strftime('%Y-%m-%dT%H:%M:%fZ', o.prepared_at / 1000000.0, 'unixepoch') AS prepared_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', o.first_sent_at / 1000000.0, 'unixepoch') AS first_sent_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', o.closed_at / 1000000.0, 'unixepoch') AS closed_at
+FROM operations AS o JOIN runs AS r ON r.run_id = o.run_id LEFT JOIN receipts AS c ON c.receipt_id = o.receipt_id;
+
+CREATE VIEW report_reviews AS
+SELECT v.review_id, v.number, v.run_id, v.operation_id, o.name AS operation, o.receiver, v.proposal_version, v.digest, v.kind,
+    v.state, v.role, v.owner, v.reviewer, v.needed, v.used_by, o.amount_minor, o.currency,
+    strftime('%Y-%m-%dT%H:%M:%fZ', v.opened_at / 1000000.0, 'unixepoch') AS opened_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', v.decided_at / 1000000.0, 'unixepoch') AS decided_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', v.expires_at / 1000000.0, 'unixepoch') AS expires_at,
+    (v.decided_at - v.opened_at) / 1000000.0 AS answered_in_seconds
+FROM reviews AS v LEFT JOIN operations AS o ON o.operation_id = v.operation_id;
+
+CREATE VIEW report_interventions AS
+SELECT run_id, label AS reason, strftime('%Y-%m-%dT%H:%M:%fZ', began_at / 1000000.0, 'unixepoch') AS began_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000000.0, 'unixepoch') AS ended_at,
+    (ended_at - began_at) / 1000000.0 AS seconds
+FROM spans WHERE what = 'intervention';
