@@ -19,7 +19,7 @@ from counterfoil.engine.steps import EndStep
 from counterfoil.engine.waits import AppendMessage, PutDocument
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason, RunState
-from tests.unit.opened_ledger import HOUR, KEYED, START, Filled, SetClock, opened
+from tests.unit.opened_ledger import HOUR, KEYED, SECOND, START, Filled, SetClock, opened
 from tests.unit.view_bench import Bench
 
 NEXT = {"code", "sentence", "who", "command", "deadline_at"}
@@ -135,6 +135,19 @@ def test_a_pending_run_names_the_worker_that_is_missing(bench: Bench) -> None:
     run = bench.run()
     assert command(run["next_action"], bench) == ["worker"]
     assert run["overdue"] is True
+
+
+def test_the_elapsed_budget_stands_still_while_a_person_is_waited_for(bench: Bench) -> None:
+    filled = bench.filled.submitted().claimed()
+
+    def elapsed() -> int:
+        return int(next(row["used"] for row in bench.run()["budgets"] if row["kind"] == "elapsed"))
+
+    filled.clock.now += 7 * SECOND
+    bench.wait("review", "rev_1")
+    assert elapsed() == 7
+    filled.clock.now += HOUR
+    assert elapsed() == 7
 
 
 def test_what_is_established_stands_in_the_order_of_the_journal(bench: Bench) -> None:

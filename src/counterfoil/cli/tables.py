@@ -28,7 +28,7 @@ def _harmless(character: str) -> bool:
 
 
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})\.\d{6}Z")
-_WIDEST_WORD = 14  # a column is as wide as its longest word, up to this; longer ones are folded
+_WIDEST_WORD = 16  # a column is as wide as its longest word, up to this; longer ones are folded
 
 
 def moment(value: Any) -> str:

@@ -11,8 +11,9 @@ def budgets_view(run: RunRecord, now: int) -> list[dict[str, Any]]:
     """`[{kind, limit, used, reserved, owner}]`: attempts as a count, elapsed in whole seconds, spend as decimal USD."""
     budget: dict[str, Any] = parsed(run.budget)
     owner = budget["owner"]["name"]
-    ended = run.updated_at if run.state.ended else now
-    elapsed = 0 if run.started_at is None else max(0, ended - run.started_at - run.waited_us)
+    # A wait for a person does not count, and is added to `waited_us` only when it is over.
+    until = run.updated_at if run.state.ended else now if run.waiting_since is None else run.waiting_since
+    elapsed = 0 if run.started_at is None else max(0, until - run.started_at - run.waited_us)
     return [
         {"kind": "attempts", "limit": budget["attempts"], "used": run.failed_tries, "reserved": 0, "owner": owner},
         {
