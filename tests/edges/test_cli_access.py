@@ -54,6 +54,14 @@ def test_a_named_person_is_asked_for_the_right(cli: Cli) -> None:
     assert cli.json("roles", "grant", "clerk", "read", "--by", "eve").data["granted_by"] == "eve"
     cli.submit("waits")
     assert cli.refused("runs", "cancel", "run-1", "--by", "nobody") == (4, "unknown_person")
+    assert cli.json("people", "add", "zoe", "--role", "auditor", "--secret-file", "s", "--by", "eve").status == 0
+    assert cli.refused("people", "revoke", "ana", "--by", "zoe") == (3, "not_permitted")
+    assert cli.json("people", "revoke", "zoe", "--by", "eve").status == 0
+    assert cli.refused("signals", "send", "run-1", "go", "--signal-id", "s-1", "--by", "zoe") == (3, "person_revoked")
+    assert cli.json("signals", "send", "run-1", "go", "--signal-id", "s-1", "--by", "ana").status == 0
+    by_eve = [act["what"] for act in cli.json("audit", "list", "--verb", "person", "--person", "eve").data["items"]]
+    assert len(by_eve) == 2
+    assert [act["person"] for act in cli.json("audit", "list", "--verb", "signal").data["items"]] == ["ana"]
     assert cli.json("runs", "cancel", "run-1").status == 0  # whoever may write the file
 
 

@@ -10,6 +10,7 @@ from counterfoil.cli.command import group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import SecretFile
 from counterfoil.cli.prompts import new_secret
+from counterfoil.cli.runs import By
 
 people = group("people", "Who may decide.")
 
@@ -26,13 +27,14 @@ def add(
     stand_in_for: Annotated[
         str | None, typer.Option(metavar="PERSON", help="Whose roles this person holds, too.")
     ] = None,
+    by: By = None,
     secret_file: SecretFile = None,
 ) -> Any:
     """Add a person. The secret is stored as a hash."""
     app = invocation.app()
     app.open()  # a database that is not there is refused before anybody is asked
     secret = new_secret(invocation, name, secret_file)
-    return awaited(app.people.add(name, roles=role or (), secret=secret, stand_in_for=stand_in_for))
+    return awaited(app.people.add(name, roles=role or (), secret=secret, stand_in_for=stand_in_for, by=by))
 
 
 @people.command("list", data="{items:[PERSON], next_cursor}", shows=pages.people)
@@ -42,6 +44,6 @@ def list_people(invocation: Invocation) -> Any:
 
 
 @people.command("revoke", data="PERSON", shows=pages.person)
-def revoke(invocation: Invocation, name: Name) -> Any:
+def revoke(invocation: Invocation, name: Name, by: By = None) -> Any:
     """From now on this person decides nothing, and approvals that were not used no longer count."""
-    return awaited(invocation.app().people.revoke(name))
+    return awaited(invocation.app().people.revoke(name, by=by))

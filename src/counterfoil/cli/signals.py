@@ -10,7 +10,7 @@ from counterfoil.cli.command import group
 from counterfoil.cli.documents import json_of, read_json
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.prompts import asked
-from counterfoil.cli.runs import Which
+from counterfoil.cli.runs import By, Which
 from counterfoil.model.errors import Refused
 
 signals = group("signals", "What wakes a run from outside.")
@@ -28,6 +28,7 @@ def send(
     payload: Annotated[
         str | None, typer.Option(metavar="FILE", help="JSON; - reads standard input. Left out with an id: null.")
     ] = None,
+    by: By = None,
 ) -> Any:
     """Send a signal. It is stored first and matched later."""
     if not name.strip() or (signal_id is not None and not signal_id.strip()):
@@ -38,4 +39,4 @@ def send(
         content = read_json(payload, what="the payload")
     else:
         content = None if signal_id else json_of(asked(invocation, None, "--payload", "Payload as JSON").encode())
-    return awaited(invocation.app().signals.send(run, name, content, signal_id=id_))
+    return awaited(invocation.app().signals.send(run, name, content, signal_id=id_, by=by))

@@ -14,7 +14,7 @@ VERBS: tuple[EntryKind, ...] = (
     EntryKind.SUBMITTED, EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.RESOLVED, EntryKind.INCIDENT_CLOSED, EntryKind.RESUMED,
     EntryKind.CANCEL_ASKED, EntryKind.TENDED, EntryKind.PERSON, EntryKind.WRITES, EntryKind.RESTORE, EntryKind.GRANT,
     EntryKind.TOKEN, EntryKind.IDENTITY, EntryKind.APPROVAL_KEY, EntryKind.SIGNED_IN, EntryKind.IMPORTED, EntryKind.WORKER,
-    EntryKind.LOOKED_UP,
+    EntryKind.LOOKED_UP, EntryKind.SIGNAL,
 )  # fmt: skip
 """The entries that people cause. `store/sql/acts.sql` and its indexes name the same."""
 
@@ -99,6 +99,7 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.RESUMED: _resumed,
     EntryKind.CANCEL_ASKED: lambda _, d: "asked to cancel",
     EntryKind.LOOKED_UP: lambda e, d: f"looked up {e.name}: {d.get('result')}",
+    EntryKind.SIGNAL: lambda e, d: f"sent the signal {e.name} {d.get('signal_id')}",
     EntryKind.TENDED: _tended,
     EntryKind.PERSON: lambda e, d: f"{'revoked' if d.get('revoked') else 'added'} {e.name}",
     EntryKind.WRITES: lambda e, d: f"{'suspended' if d.get('suspended') else 'resumed'} sending ({e.name})",

@@ -24,9 +24,9 @@ CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
 -- Who did what: the acts of people, newest first, and those of one person. What a program may do as well counts where a person is named.
 CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal')
     OR json_extract(body, '$.data.by') IS NOT NULL
 );
 CREATE INDEX entries_by ON entries (
@@ -38,9 +38,9 @@ CREATE INDEX entries_by ON entries (
 )
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
-    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up'
+    'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal')
     OR json_extract(body, '$.data.by') IS NOT NULL
 );
 
