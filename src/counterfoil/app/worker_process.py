@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from counterfoil.engine import descriptors
+
 MODULE = "counterfoil.app.worker_child"
 
 
@@ -41,7 +43,7 @@ class WorkerProcess:
             # Without waiting for the end of the pipe: a process that the user's code left behind may hold it open.
             with suppress(BlockingIOError):
                 self._answer = os.read(self._answers, 1 << 16)
-            os.close(self._held)
+            descriptors.close(self._held)
             os.close(self._answers)
             self._held = -1
         return status
@@ -73,6 +75,9 @@ class WorkerProcesses:
         # -P: the working folder comes after our own modules, as it does for the command that we are.
         command = (sys.executable, "-P", "-m", MODULE, orders)
         stdin, held = os.pipe()
+        descriptors.only_here(
+            held
+        )  # else the child would not hear that we are gone while one of the user's forks lives
         answers, stdout = os.pipe()
         os.set_blocking(answers, False)
         try:
@@ -81,7 +86,7 @@ class WorkerProcesses:
                 cwd=self.folder, process_group=0,
             )  # fmt: skip
         except BaseException:
-            os.close(held)
+            descriptors.close(held)
             os.close(answers)
             raise
         finally:

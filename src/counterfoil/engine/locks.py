@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from counterfoil.engine import descriptors
 from counterfoil.engine.clock import boot_id, host_name
 
 
@@ -28,12 +29,13 @@ class ProcessLock:
     def __init__(self, folder: Path, worker_id: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{worker_id}.lock"
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # A forked child would hold the lock as well, and a worker that is dead would seem to live as long as the child.
+        self._file = descriptors.only_here(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release(self) -> None:
         # The file stays: that it is there and free is what proves the end.
-        os.close(self._file)
+        descriptors.close(self._file)
 
     def __enter__(self) -> Self:
         return self
