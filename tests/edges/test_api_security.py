@@ -4,7 +4,8 @@ import asyncio
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import closing, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,25 @@ def test_who_is_not_signed_in_is_not_told_which_receivers_there_are(here: Served
     assert "shop" not in page
 
 
+def test_a_grant_for_one_operation_opens_its_pages_and_not_the_run_around_it(here: Served) -> None:
+    async def narrow(app: App) -> str:
+        await app.people.add("pat", roles=["narrow"], secret="a secret of pat")
+        for verb in ("read", "answer", "resolve"):
+            await app.access.grants.grant("narrow", verb, operation="place_order")
+        made = await app.access.tokens.create("pat", name="a test", expires_in=timedelta(days=1))
+        return str(made["token"])
+
+    with here.environment(), closing(App("grants", db=str(here.database))) as app:
+        pat = {"Authorization": f"Bearer {asyncio.run(narrow(app))}"}
+    review = here.raw("GET", "/api/v1/reviews?state=open", headers=pat).json()["data"]["items"][0]
+    operation, run = review["operation_id"], review["run_id"]
+    for path in (f"/reviews/{review['review_id']}", f"/operations/{operation}", f"/operations/{operation}/resolve"):
+        page = here.raw("GET", path, headers=pat)
+        assert page.status_code == 200, path
+        assert "/runs/run-" not in page.text, path
+    assert here.raw("GET", f"/runs/{run}", headers=pat).status_code == 404
+
+
 def test_metrics_of_all_workflows_are_not_for_a_token_of_one(here: Served) -> None:
     elsewhere = {"Host": "console.example"}
     narrow = {"Authorization": f"Bearer {here.token('ana', workflows=['waits'])}"}
@@ -322,7 +342,17 @@ def test_only_files_may_be_cached(here: Served, cookies: dict[str, str]) -> None
     page = here.raw("GET", "/static/nothing.css", cookies=cookies)
     assert page.status_code == 404 and "ana" in page.text
     assert page.headers["cache-control"] == "no-store"
+    assert "/static/static/" not in page.text, "the frame of the refusal finds its own files"
     assert "cache-control" not in here.raw("GET", "/static/base.css").headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["%2e%2e/asgi.py", "..%2fasgi.py", "/etc/passwd", "%2Fetc%2Fpasswd", "%00", "", "a" * 5000],
+)
+def test_no_file_but_the_static_ones_is_given(here: Served, path: str) -> None:
+    assert here.raw("GET", f"/static/{path}").status_code in (400, 404)
+    assert here.raw("HEAD", "/static/base.css").status_code == 200
 
 
 def test_signing_in_again_ends_the_session_before(here: Served) -> None:

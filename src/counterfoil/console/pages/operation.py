@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from counterfoil.console.addresses import address
+from counterfoil.console.pages.around import newest_around, run_around
 from counterfoil.console.pages.life import picture_of
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.pages.run import known, pretty
@@ -26,12 +27,12 @@ def routes() -> APIRouter:
     def show(request: Request, operation: str, at: AtDesk) -> Response:
         shown = at.operations.show(operation)
         evidence = at.evidence.operation(operation)
-        run = at.runs.show(shown["run_id"])
+        run = run_around(at, shown["run_id"])
         actions = at.evidence.actions(operation)["items"]
         return page(
             request, "operation/operation.html", desk=at, operation=shown, run=run, evidence=evidence, pretty=pretty,
             life=picture_of(evidence["life"]), actions=[_with_place(action, shown, run) for action in actions],
-            newest=at.evidence.newest(shown["run_id"])["sequence"],
+            newest=newest_around(at, run),
         )  # fmt: skip
 
     @router.post("/operations/{operation}/lookup")

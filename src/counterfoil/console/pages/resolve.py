@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from counterfoil.app.desk import Desk
 from counterfoil.console.addresses import address
+from counterfoil.console.pages.around import run_around
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.signed_in import AtDesk, count_answer
 from counterfoil.model.errors import Refused
@@ -101,7 +102,7 @@ def _form(request: Request, at: Desk, operation: str, given: dict[str, str], pro
     ]
     return page(
         request, "operation/resolve.html", desk=at, status=422 if problem else 200, operation=shown, ways=ways,
-        evidence=evidence, given=_BLANK | given, problem=problem, run=at.runs.show(shown["run_id"]),
+        evidence=evidence, given=_BLANK | given, problem=problem, run=run_around(at, shown["run_id"]),
         closed=None if any(way["allowed"] for way in ways) else ways[0]["reason"],
     )  # fmt: skip
 
@@ -112,5 +113,5 @@ def _moved(request: Request, at: Desk, operation: str, given: dict[str, str], re
     seen = int(given["version"])
     return page(
         request, "operation/moved.html", desk=at, status=409, operation=shown, seen=seen, error=refused,
-        moved=at.evidence.moved(operation, seen)["items"], run=at.runs.show(shown["run_id"]),
+        moved=at.evidence.moved(operation, seen)["items"], run=run_around(at, shown["run_id"]),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from counterfoil.app.desk import Desk
 from counterfoil.app.views.difference import payload_difference, payload_fields
 from counterfoil.console.addresses import address
+from counterfoil.console.pages.around import newest_around, run_around
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.pages.run import known, pretty
 from counterfoil.console.signed_in import AtDesk, count_answer
@@ -66,12 +67,13 @@ def routes() -> APIRouter:
 def _shown(request: Request, at: Desk, review: str) -> Response:
     shown = at.reviews.show(review)
     question = at.evidence.question(review)
+    around = _around(at, shown)
     actions = {a["action"]: a for a in at.evidence.actions(shown["operation_id"])["items"]}
     return page(
         request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty,
         following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"),
         fields=payload_fields(shown["payload"], question["marks"]),
-        newest=at.evidence.newest(shown["run_id"])["sequence"], **_around(at, shown),
+        newest=newest_around(at, around["run"]), **around,
     )  # fmt: skip
 
 
@@ -117,9 +119,9 @@ def _answered(request: Request, at: Desk, review: str, given: dict[str, Any]) ->
 
 def _around(at: Desk, review: dict[str, Any]) -> dict[str, Any]:
     """The operation and the run, and the review that is open now, where it is another one."""
-    run = at.runs.show(review["run_id"])
+    run = run_around(at, review["run_id"])
     records = run["records"]
-    operation = next(o for o in records["operations"] if o["operation_id"] == review["operation_id"])
+    operation = at.operations.show(review["operation_id"])
     asked = [
         r for r in known(records["approvals"]) if r["operation_id"] == review["operation_id"] and r["state"] == "open"
     ]
