@@ -78,7 +78,7 @@ class _Stretch:
                 self._add(metrics.ATTEMPTS_REPEATED, **self._labels(data["operation_id"]))
             case EntryKind.DECISION if data.get("cost_micros"):
                 name = str(entry.name).removeprefix("decide ")
-                add(self._count.totals, metrics.BUDGET_SPENT, data["cost_micros"] / 1_000_000, decision=name)
+                add(self._count.totals, metrics.BUDGET_SPENT, data["cost_micros"], decision=name)
             case _:
                 pass
         self._rows(entry, data, rows)

@@ -9,9 +9,14 @@ from counterfoil.model.metrics import Metric
 
 Labels = Mapping[str, str]
 Totals = dict[tuple[str, str], float]
-"""(metric, labels as JSON) -> how much. A histogram has one for each bucket, under the label `le`, and one for its sum."""
+"""(metric, labels as JSON) -> how much. A histogram has one for each bucket, under the label `le`, and one for its sum.
+
+What is no count (seconds, USD) is kept in whole millionths. Fractions summed up in another order differ in their last digit: a
+total that another process has counted in other stretches could go back by that, and Prometheus takes it for a restart.
+"""
 
 LE, SUM, ABOVE = "le", "sum", "+Inf"
+MILLIONTHS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def observe(totals: Totals, metric: Metric, value: float, **labels: str) -> None
     place = bisect_left(metric.bounds, value)
     bucket = bound_name(metric.bounds[place]) if place < len(metric.bounds) else ABOVE
     add(totals, metric, 1, **labels, le=bucket)
-    add(totals, metric, value, **labels, le=SUM)
+    add(totals, metric, round(value * MILLIONTHS), **labels, le=SUM)
 
 
 def values_of(totals: Totals, metric: Metric) -> list[Value]:
@@ -79,13 +84,17 @@ def values_of(totals: Totals, metric: Metric) -> list[Value]:
     found = sorted((text, amount) for (name, text), amount in totals.items() if name == metric.name)
     labelled: list[tuple[dict[str, str], float]] = [(json.loads(text), amount) for text, amount in found]
     if not metric.bounds:
-        return [Value(labels, amount) for labels, amount in labelled]
+        whole = MILLIONTHS if metric.unit == "USD" else 1
+        return [Value(labels, amount / whole) for labels, amount in labelled]
     parts: dict[str, dict[str, float]] = {}
     for labels, amount in labelled:
         le = labels.pop(LE)
         parts.setdefault(key_of(labels), {})[le] = amount
     names = (*map(bound_name, metric.bounds), ABOVE)
     return [
-        Value(json.loads(text), Histogram(tuple(int(part.get(name, 0)) for name in names), part.get(SUM, 0.0)))
+        Value(
+            json.loads(text),
+            Histogram(tuple(int(part.get(name, 0)) for name in names), part.get(SUM, 0.0) / MILLIONTHS),
+        )
         for text, part in parts.items()
     ]
