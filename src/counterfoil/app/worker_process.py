@@ -13,6 +13,7 @@ from typing import Any
 from counterfoil.engine import descriptors
 
 MODULE = "counterfoil.app.worker_child"
+NO_ANSWER = 255
 
 
 class WorkerProcess:
@@ -37,7 +38,7 @@ class WorkerProcess:
         self._process.kill()
 
     async def wait(self) -> int:
-        """Its exit status, below zero for a signal."""
+        """Its exit status, below zero for a signal. NO_ANSWER: it says that all is well, and never came to its end."""
         status = await self._process.wait()
         if self._held >= 0:
             # Without waiting for the end of the pipe: a process that the user's code left behind may hold it open.
@@ -46,7 +47,8 @@ class WorkerProcess:
             descriptors.close(self._held)
             os.close(self._answers)
             self._held = -1
-        return status
+        # The user's code may call `os._exit(0)`: that is a death like any other.
+        return NO_ANSWER if status == 0 and self.answer is None else status
 
     @property
     def answer(self) -> dict[str, Any] | None:
