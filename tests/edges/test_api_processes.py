@@ -243,6 +243,14 @@ def test_two_servers_over_one_database_decide_once(stopped: House) -> None:
         other.stop()
 
 
+def test_serve_does_not_start_with_half_a_provider(tmp_path: Path) -> None:
+    from tests.edges.cli_bench import installed
+
+    cli = installed(tmp_path)
+    cli.environ["COUNTERFOIL_OIDC_ISSUER"] = "https://id.example.com"
+    assert cli.refused("serve", "--no-worker", "--port", "0") == (3, "setting_missing")
+
+
 def test_serve_says_what_is_missing(tmp_path: Path) -> None:
     """Without the extra the command names what to install."""
     from tests.edges.cli_bench import Cli

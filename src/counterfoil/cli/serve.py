@@ -73,6 +73,7 @@ async def _serve(invocation: Invocation, app: "App", serving: "Serving", *, with
     from counterfoil.console.server import serve
 
     app.open()
+    app.access.provider()  # half a setting is told to who starts it, not to the first who signs in
     worker = app.new_worker(isolate=_suspects(invocation, app)) if with_worker else None
 
     def ready(url: str) -> None:
