@@ -51,6 +51,7 @@ SHOWN: dict[str, Reading] = {
     "signals of a run": lambda d: d.signals.list(run="run-1"),
     "inbox": lambda d: d.inbox.show("inc-1"),
     "receiver": lambda d: d.receivers.show("bank"),
+    "incident": lambda d: d.incidents.show("inc-1"),
 }
 LISTED: dict[str, Reading] = {
     "runs": lambda d: d.runs.list(),
@@ -105,7 +106,7 @@ def elsewhere(on: Stage, how: str) -> Desk:
 def test_what_is_hidden_and_what_is_not_there_read_the_same(on: Stage) -> None:
     filled(on)
     other = elsewhere(on, "grant")
-    for name, known in (("runs", "run-{}"), ("operations", "op-{}"), ("reviews", "rev-{}")):
+    for name, known in (("runs", "run-{}"), ("operations", "op-{}"), ("reviews", "rev-{}"), ("incidents", "inc-{}")):
         noun: Any = getattr(other, name)
         told: list[tuple[str, str]] = []
         for number in (1, 99):

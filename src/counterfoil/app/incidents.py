@@ -35,6 +35,12 @@ class Incidents:
             shown = Shown.of(opened, reader)
             return listed([incident_view(shown, incident) for incident in page.items], page.next_cursor)
 
+    def show(self, incident: str) -> dict[str, Any]:
+        """One of them. Raises Refused(not_found, ambiguous_id)."""
+        opened = self._opened()
+        with opened.read() as reader:
+            return incident_view(Shown.of(opened, reader), _incident(reader, incident))
+
     async def close(self, incident: str, *, by: Actor | str, secret: str = "", reason: str) -> dict[str, Any]:
         """Say that its evidence is weighed: its business key is free again and its run goes on. Gives the incident.
 

@@ -21,6 +21,10 @@ class ClientIncidents:
         """All of the list, part by part."""
         return each_of(self._calls, "/incidents", Page[Incident], open=open)
 
+    async def show(self, incident: str) -> Incident:
+        """One of them. Raises Refused(not_found)."""
+        return await self._calls.read(f"/incidents/{part(incident)}", Incident)
+
     async def close(self, incident: str, *, reason: str) -> Incident:
         """Say that its evidence is weighed. Raises Refused(incident_closed, own_action)."""
         return await self._calls.act(f"/incidents/{part(incident)}/close", Incident, {"reason": reason})

@@ -25,6 +25,14 @@ class DeskIncidents:
         with self._sight.look() as look:  # a later snapshot than the list's: it holds whatever the list holds
             return page | {"items": [_withheld(look, each) for each in page["items"]]}
 
+    def show(self, incident: str) -> dict[str, Any]:
+        """One of them. Raises Refused(not_found, ambiguous_id)."""
+        with self._sight.look() as look:
+            record, _, _ = look.incident(incident)
+        view = self._noun.show(record.incident_id)
+        with self._sight.look() as look:
+            return _withheld(look, view)
+
     async def close(self, incident: str, *, reason: str) -> dict[str, Any]:
         """Say that its evidence is weighed, in the person's name."""
         with self._sight.look() as look:

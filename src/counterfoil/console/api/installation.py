@@ -39,6 +39,12 @@ def list_incidents(at: AtDesk, open: bool = False, cursor: Cursor = None, limit:
     return answer("incidents list", opaque("incidents", page))
 
 
+@router.get("/incidents/{incident}", responses=gives(Answer[Incident]))
+def show_incident(at: AtDesk, incident: Which) -> Response:
+    """Show an incident: what the receiver says against the record."""
+    return answer("incidents show", at.incidents.show(incident))
+
+
 @router.post("/incidents/{incident}/close", responses=gives(Answer[Incident]))
 async def close_incident(at: AtDesk, incident: Which, body: Reasoned) -> Response:
     """Say that its evidence is weighed: its business key is free again and its run goes on."""
