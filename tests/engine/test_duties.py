@@ -13,6 +13,7 @@ from counterfoil.app.duties.known import DUTIES, Duties
 from counterfoil.app.duties.rounds import Rounds
 from counterfoil.engine import reconcile
 from counterfoil.engine.duties import KeepNotices, TakeDuty
+from counterfoil.engine.locks import ProcessLock, lock_is_free
 from counterfoil.engine.port import Ask, Call, Run
 from counterfoil.model.access import SessionRecord
 from counterfoil.model.contract import Contract, Lookup, Reference, Seen
@@ -108,9 +109,30 @@ def test_duties_go_on_after_a_clock_that_jumped_ahead_and_back(house: House) -> 
     asyncio.run(story())
 
 
+def test_a_duty_does_not_wait_for_the_lease_of_a_holder_that_is_dead(house: House) -> None:
+    """A lock that is there and free proves it; a missing one, as of another host, proves nothing."""
+
+    async def nothing(app: Any, duty: DutyRecord) -> None:
+        del app, duty
+
+    async def story() -> None:
+        house.found()
+        opened = house.app.open()
+        rounds = Rounds(house.app, (Duty("witness", "for a test", HOUR_US, HOUR_US, nothing),))
+        await opened.write(TakeDuty("witness", "dty_dead", opened.clock.now_us(), HOUR_US, HOUR_US))
+        assert await rounds.once() == []
+        lock = ProcessLock(opened.locks, "dty_dead")
+        assert await rounds.once() == []
+        lock.release()  # as the system does, however the process dies
+        assert await rounds.once() == ["witness"]
+
+    asyncio.run(story())
+
+
 def test_a_duty_that_hangs_holds_up_no_other(house: House) -> None:
     async def story() -> None:
         house.found()
+        opened = house.app.open()
         hangs, goes_on, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
         async def hang(app: Any, duty: DutyRecord) -> None:
@@ -124,10 +146,12 @@ def test_a_duty_that_hangs_holds_up_no_other(house: House) -> None:
             Duty("reconcile", "for a test", MINUTE_US, MINUTE_US, hang),
             Duty("witness", "for a test", MINUTE_US, MINUTE_US, go_on),
         )
-        running = asyncio.create_task(Rounds(house.app, duties).run(stop))
+        rounds = Rounds(house.app, duties)
+        running = asyncio.create_task(rounds.run(stop))
         async with asyncio.timeout(20):
             await hangs.wait()
             await goes_on.wait()
+        assert not lock_is_free(opened.locks, rounds.holder), "others see that it lives"
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running

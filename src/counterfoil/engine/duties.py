@@ -12,15 +12,15 @@ from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
-def is_due(known: DutyRecord | None, now: int, *, every_us: int, lease_us: int) -> bool:
-    """Its time has come, and nobody holds it.
+def is_due(known: DutyRecord | None, now: int, *, every_us: int, lease_us: int, gone: str | None = None) -> bool:
+    """Its time has come, and nobody holds it. `gone`: a holder that is proven dead, whose lease is over.
 
     A time further ahead than anybody can have set it is of a clock that was put back since: it would hold for years.
     """
     if known is None:
         return True
     waits, held = known.next_at - now, (known.lease_until or 0) - now
-    return not (0 < waits <= every_us or 0 < held <= lease_us)
+    return not (0 < waits <= every_us or (0 < held <= lease_us and known.holder != gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class TakeDuty(RunVerb):
     at: int
     every_us: int
     lease_us: int
+    gone: str | None = None
     boundary: ClassVar[str] = "worker.seen"
     quiet: ClassVar[bool] = True
 
@@ -43,7 +44,7 @@ class TakeDuty(RunVerb):
 
     def decide(self, tx: Transaction) -> DutyRecord | None:
         known = tx.get(DutyRecord, self.run_id) or DutyRecord(self.run_id, None, None, None, None, None, 0, 0)
-        if not is_due(known, self.at, every_us=self.every_us, lease_us=self.lease_us):
+        if not is_due(known, self.at, every_us=self.every_us, lease_us=self.lease_us, gone=self.gone):
             return None
         taken = replace(known, holder=self.holder, lease_until=self.at + self.lease_us, started_at=self.at)
         tx.put(taken)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from counterfoil.app.duties.duty import MINUTE_US, SECOND_US, Duty
 from counterfoil.engine.duties import DutyDone, TakeDuty, is_due
 from counterfoil.engine.failures import said
+from counterfoil.engine.locks import ProcessLock, lock_is_free
 from counterfoil.engine.problem_log import log
 from counterfoil.model.duty import DutyRecord
 
@@ -30,7 +31,9 @@ class Rounds:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`. What goes wrong in a duty is kept with it, and it is tried again; nothing is raised."""
-        await asyncio.gather(*(self._keep(duty, stop) for duty in self._duties))
+        # A lock that is free proves that its holder is dead: a duty does not wait for the lease of a process that was killed.
+        with ProcessLock(self._app.open().locks, self.holder):
+            await asyncio.gather(*(self._keep(duty, stop) for duty in self._duties))
 
     async def once(self) -> list[str]:
         """Do all that is due now, one after the other. Gives the names of what was done."""
@@ -50,12 +53,15 @@ class Rounds:
         opened = self._app.open()
         with opened.read() as reader:
             known = reader.get(DutyRecord, duty.name)
-        due = is_due(known, opened.clock.now_us(), every_us=duty.every_us, lease_us=duty.lease_us)
-        return due and await self._carried_out(duty)
+        holder = known.holder if known is not None else None
+        gone = holder if holder is not None and lock_is_free(opened.locks, holder) else None
+        now = opened.clock.now_us()
+        due = is_due(known, now, every_us=duty.every_us, lease_us=duty.lease_us, gone=gone)
+        return due and await self._carried_out(duty, gone)
 
-    async def _carried_out(self, duty: Duty) -> bool:
+    async def _carried_out(self, duty: Duty, gone: str | None) -> bool:
         opened = self._app.open()
-        take = TakeDuty(duty.name, self.holder, opened.clock.now_us(), duty.every_us, duty.lease_us)
+        take = TakeDuty(duty.name, self.holder, opened.clock.now_us(), duty.every_us, duty.lease_us, gone)
         taken: DutyRecord | None = await opened.write(take)
         if taken is None:
             return False
