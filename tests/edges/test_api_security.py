@@ -4,8 +4,7 @@ import asyncio
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Generator
-from contextlib import closing, suppress
-from datetime import timedelta
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -309,25 +308,6 @@ def test_who_is_not_signed_in_is_not_told_which_receivers_there_are(here: Served
     page = here.raw("GET", "/sign-in").text
     assert "Test receivers only" in page or "test receivers" in page
     assert "shop" not in page
-
-
-def test_a_grant_for_one_operation_opens_its_pages_and_not_the_run_around_it(here: Served) -> None:
-    async def narrow(app: App) -> str:
-        await app.people.add("pat", roles=["narrow"], secret="a secret of pat")
-        for verb in ("read", "answer", "resolve"):
-            await app.access.grants.grant("narrow", verb, operation="place_order")
-        made = await app.access.tokens.create("pat", name="a test", expires_in=timedelta(days=1))
-        return str(made["token"])
-
-    with here.environment(), closing(App("grants", db=str(here.database))) as app:
-        pat = {"Authorization": f"Bearer {asyncio.run(narrow(app))}"}
-    review = here.raw("GET", "/api/v1/reviews?state=open", headers=pat).json()["data"]["items"][0]
-    operation, run = review["operation_id"], review["run_id"]
-    for path in (f"/reviews/{review['review_id']}", f"/operations/{operation}", f"/operations/{operation}/resolve"):
-        page = here.raw("GET", path, headers=pat)
-        assert page.status_code == 200, path
-        assert "/runs/run-" not in page.text, path
-    assert here.raw("GET", f"/runs/{run}", headers=pat).status_code == 404
 
 
 def test_metrics_of_all_workflows_are_not_for_a_token_of_one(here: Served) -> None:
