@@ -1,10 +1,12 @@
 """The noun `reviews`: what people are asked, and what they answer."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from counterfoil.app.access.actor import Actor, proven
 from counterfoil.app.finding import known_id
+from counterfoil.app.links import LIFETIME, link_to
 from counterfoil.app.signing import signed_answer
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.review import review_view
@@ -41,14 +43,24 @@ class Reviews:
             return review_view(Shown.of(opened, reader), _review(reader, review))
 
     async def approve(
-        self, review: str, *, digest: str, by: Actor | str, secret: str = "", comment: str = ""
+        self,
+        review: str,
+        *,
+        digest: str,
+        by: Actor | str,
+        secret: str = "",
+        comment: str = "",
+        link: str | None = None,
     ) -> dict[str, Any]:
         """Approve exactly this digest. `{review_id, state, decided: now|earlier}`; open while others must approve, too.
+
+        `link`: the token of the link that it comes through (`link`); then also link_invalid, link_not_yours, link_used,
+        link_stale and link_expired are refused.
 
         Raises Refused: digest_mismatch, review_closed (both answers are kept), wrong_secret, role_missing, not_permitted,
         person_revoked, own_proposal, approval_unsigned, approval_key_unusable.
         """
-        return await self._answer(review, digest, by, secret, comment, approve=True, ask_revision=False)
+        return await self._answer(review, digest, by, secret, comment, approve=True, ask_revision=False, link=link)
 
     async def reject(
         self,
@@ -59,9 +71,22 @@ class Reviews:
         secret: str = "",
         comment: str = "",
         ask_revision: bool = False,
+        link: str | None = None,
     ) -> dict[str, Any]:
         """Reject this digest; with `ask_revision` the operation stays prepared for its next version. As `approve`."""
-        return await self._answer(review, digest, by, secret, comment, approve=False, ask_revision=ask_revision)
+        return await self._answer(
+            review, digest, by, secret, comment, approve=False, ask_revision=ask_revision, link=link
+        )
+
+    def link(self, review: str, *, for_: str, lifetime: timedelta = LIFETIME) -> dict[str, Any]:
+        """A signed link for a person or role to this version, until then or the review's end. It gives no right.
+
+        `{link_id, review_id, for, digest, expires_at, path, link}`; `link` is None where COUNTERFOIL_CONSOLE_URL is not set.
+        Raises Refused: usage, not_found, unknown_owner, link_closed, link_stale, link_unsigned, approval_key_unusable.
+        """
+        opened = self._opened()
+        with opened.read() as reader:
+            return link_to(opened, reader, _review(reader, review), for_, lifetime)
 
     async def withdraw(
         self, review: str, *, by: Actor | str, secret: str = "", comment: str = "", ask_revision: bool = False
@@ -75,7 +100,16 @@ class Reviews:
         return {"review_id": withdrawn.review_id, "state": withdrawn.state.value, "decided": "now"}
 
     async def _answer(
-        self, review: str, digest: str, by: Actor | str, secret: str, comment: str, *, approve: bool, ask_revision: bool
+        self,
+        review: str,
+        digest: str,
+        by: Actor | str,
+        secret: str,
+        comment: str,
+        *,
+        approve: bool,
+        ask_revision: bool,
+        link: str | None,
     ) -> dict[str, Any]:
         opened = self._opened()
         with opened.read() as reader:
@@ -85,7 +119,8 @@ class Reviews:
             )
         answered: Answered = await opened.write(
             Answer(
-                record.run_id, record.review_id, record.operation_id, person, approve, digest, comment, ask_revision, signed
+                record.run_id, record.review_id, record.operation_id, person, approve, digest, comment, ask_revision, signed,
+                link,
             )
         )  # fmt: skip
         if answered.refused is not None:

@@ -74,6 +74,19 @@ def key_here(location: Path, keys: Keys) -> bool | None:
         return False
 
 
+def signer_here(location: Path, keys: Keys) -> Signer | None:
+    """The private key of this process; None where its file is not there. Raises Refused(approval_key_unusable)."""
+    file = key_file(location)
+    if not settings.value_of(SETTING) and not file.exists():
+        return None
+    signer = signer_in(file)
+    if signer.key_id not in keys.live:
+        raise Refused(
+            "approval_key_unusable", where=str(file), problem=f"{signer.key_id} is not registered, or revoked"
+        )
+    return signer
+
+
 def new_key(file: Path) -> Signer:
     """Make a key, its private half in a new file of mode 0600. Raises Refused(approval_key_unusable): the file is there."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -108,16 +121,11 @@ def signed_answer(
     keys = keys_of(opened.installation_id, reader.rows(ApprovalKeyRecord))
     if not keys.required:
         return None
-    file = key_file(opened.location)
-    if not settings.value_of(SETTING) and not file.exists():
+    signer = signer_here(opened.location, keys)
+    if signer is None:
         if approve:
             raise Refused("approval_unsigned")
         return None
-    signer = signer_in(file)
-    if signer.key_id not in keys.live:
-        raise Refused(
-            "approval_key_unusable", where=str(file), problem=f"{signer.key_id} is not registered, or revoked"
-        )
     decision = "approve" if approve else "reject"
     text = statement(
         opened.installation_id, review, person, decision,

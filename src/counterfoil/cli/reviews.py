@@ -1,5 +1,6 @@
 """`counterfoil reviews`."""
 
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
@@ -74,6 +75,21 @@ def reject(
     return awaited(
         app.reviews.reject(review, digest=digest, by=person, secret=secret, comment=comment, ask_revision=ask_revision)
     )
+
+
+@reviews.command("link", data="{link_id, review_id, for, digest, expires_at, path, link}", shows=pages.record)
+def link(
+    invocation: Invocation,
+    review: Which,
+    for_: Annotated[
+        str, typer.Option("--for", metavar="PERSON", help="A person or a role; nobody else may follow it.")
+    ],
+    hours: Annotated[
+        int, typer.Option("--hours", min=1, max=720, help="How long at most; never beyond the review.")
+    ] = 24,
+) -> Any:
+    """Make a signed link to this version, for one answer of each person it is for. It needs the approval key, and gives no right."""
+    return invocation.app().reviews.link(review, for_=for_, lifetime=timedelta(hours=hours))
 
 
 @reviews.command("withdraw", data="{review_id, state, decided: now|earlier}", shows=pages.answered)

@@ -16,6 +16,12 @@ def route_path(scope: Any) -> str:
     return path[len(root) :] if root and path.startswith(root) else path
 
 
+def logged_path(scope: Any) -> str:
+    """The same for the log: without the token of a link, wherever one may stand."""
+    head, answer, _ = route_path(scope).partition("/answer/")
+    return head + answer
+
+
 def is_api(scope: Any) -> bool:
     """Whether an answer is JSON."""
     path = route_path(scope)

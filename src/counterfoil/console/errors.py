@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from counterfoil.console.addresses import is_api, route_path, sign_in_address
+from counterfoil.console.addresses import is_api, logged_path, sign_in_address
 from counterfoil.console.envelope import refusal, respond
 from counterfoil.console.signed_in import desk
 from counterfoil.engine.problem_log import log
@@ -31,6 +31,7 @@ STATUSES = {
     "role_missing": 403,
     "person_revoked": 403,
     "own_action": 403,
+    "link_not_yours": 403,
     "method_unknown": 405,
     "too_slow": 408,
     "too_large": 413,
@@ -131,5 +132,5 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 async def defect(request: Request, error: Exception) -> Response:
     """The answer to an error of our own. What it says may hold anything, so only its type is told."""
-    log.error("%s %s met a defect of ours", request.method, route_path(request.scope), exc_info=error)
+    log.error("%s %s met a defect of ours", request.method, logged_path(request.scope), exc_info=error)
     return await refused(request, CounterfoilError("defect", problem=type(error).__name__))

@@ -8,7 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterfoil.console import patience
-from counterfoil.console.addresses import is_api, is_local, own_origin, route_path
+from counterfoil.console.addresses import is_api, is_local, logged_path, own_origin, route_path
 from counterfoil.console.cookies import session_value
 from counterfoil.console.errors import defect, refused
 from counterfoil.console.state import Console
@@ -135,11 +135,12 @@ def _bounded(receive: Receive, limit: int) -> Receive:
 
 
 def _logged(scope: Scope, send: Send) -> Send:
-    """One line for each answer: without what stands behind the question mark, which may be somebody's search."""
+    """One line for each answer: without what stands behind the question mark, which may be somebody's search,
+    and without a link's token."""
 
     async def logged(message: Message) -> None:
         if message["type"] == "http.response.start":
-            path, status = route_path(scope), int(message["status"])
+            path, status = logged_path(scope), int(message["status"])
             log.info("%s %s %d", scope["method"], path, status, extra={"counterfoil": {"path": path, "status": status}})
         await send(message)
 

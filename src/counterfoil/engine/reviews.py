@@ -9,7 +9,7 @@ from counterfoil.engine.approving import approving_reads, keys_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
-from counterfoil.model.access import Act
+from counterfoil.model.access import Act, ApprovalKeyRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
@@ -17,6 +17,7 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.authority import acts_alone, approvals_of, heads, proposers
+from counterfoil.rules.links import Link, answer_id_of, check_person, check_use, link_in
 from counterfoil.rules.signing import expires_at_of, holds
 from counterfoil.rules.wishes import about_review
 from counterfoil.store.port import Read
@@ -47,7 +48,8 @@ class Answer(RunVerb):
 
     Where several approvals are needed the review stays open until enough different people gave theirs; one rejection
     rejects. The person's identity was proven before this verb was queued; that the person may decide is checked here, and
-    so is the signature, before anything is stored.
+    so is the signature, before anything is stored. `link`: the signed link that it came through, as its token; each person
+    answers through it once.
     """
 
     review_id: str
@@ -58,6 +60,7 @@ class Answer(RunVerb):
     comment: str
     ask_revision: bool
     signed: Signature | None = None
+    link: str | None = None
     boundary: ClassVar[str] = "review.answered"
     sends: ClassVar[bool] = True  # a rejection forbids sending, so the marker follows it
 
@@ -78,7 +81,8 @@ class Answer(RunVerb):
         answers = [a for a in tx.find(AnswerRecord, "run_id", self.run_id) if a.review_id == self.review_id]
         given = approvals_of(review, answers)
         matched, refused = self._matched(tx, review, [answer.person for answer in given])
-        answer = self._answer(tx, len(answers), matched)
+        link = None if self.link is None else self._link(tx, self.link, review, answers)
+        answer = self._answer(tx, len(answers), matched, link)
         if self.approve:
             self._check_approval(tx, review, answer)
         tx.put(answer)
@@ -98,14 +102,25 @@ class Answer(RunVerb):
                 "digest": self.digest,
                 "matched": matched,
                 "kind": review.kind,
+                **({} if link is None else {"link": link.link_id}),
             },
         )
         return Answered(review, "now" if matched == "now" else "earlier", refused)
 
-    def _answer(self, tx: Transaction, count: int, matched: str) -> AnswerRecord:
+    def _link(self, tx: Transaction, token: str, review: ReviewRecord, answers: Sequence[AnswerRecord]) -> Link:
+        """Here, where two answers are one after the other. Raises Refused(link_*): nothing is stored then."""
+        link = link_in(token, tx.installation.installation_id, tx.all(ApprovalKeyRecord))
+        check_person(link, self.person, tx.all(PersonRecord))
+        check_use(link, self.person, review, answers, tx.now)
+        if link.digest != self.digest:
+            raise Refused("link_stale", review_id=review.review_id)
+        return link
+
+    def _answer(self, tx: Transaction, count: int, matched: str, link: Link | None) -> AnswerRecord:
         signed = self.signed
+        plain = ids.derived("ans", self.review_id, str(count))
         return AnswerRecord(
-            answer_id=ids.derived("ans", self.review_id, str(count)),
+            answer_id=plain if link is None else answer_id_of(link, self.person),
             review_id=self.review_id,
             run_id=self.run_id,
             person=self.person,

@@ -98,6 +98,41 @@ PEOPLE = (
         "Look at the review again and answer anew; nothing was decided.",
     ),
     ErrorCode(
+        "link_unsigned",
+        "No approval key that counts is here to sign a link with.",
+        "Make the link where answers are given, or make a key with `counterfoil keys add`; no link was made.",
+    ),
+    ErrorCode(
+        "link_invalid",
+        "This link does not count: {problem}.",
+        "Open the review from the inbox, or ask who sent the link for another; nothing was decided.",
+    ),
+    ErrorCode(
+        "link_not_yours",
+        "This link is for {for_}; you are signed in as {name}.",
+        "Sign in as whom it is for, or look into your own inbox; nothing was decided.",
+    ),
+    ErrorCode(
+        "link_used",
+        "{name} answered review {review_id} through this link at {at}; a link is used once.",
+        "Read on the review's page what became of the answer; nothing was changed.",
+    ),
+    ErrorCode(
+        "link_stale",
+        "This link asks about another version than review {review_id} does now.",
+        "Read what is asked now on the review's page and answer there; nothing was decided.",
+    ),
+    ErrorCode(
+        "link_closed",
+        "Review {review_id} is {state}; nothing is answered through a link any more.",
+        "Read on the review's page who decided; nothing was changed.",
+    ),
+    ErrorCode(
+        "link_expired",
+        "This link to review {review_id} ended at {at}.",
+        "Answer on the review's page if it is still open; nothing was decided.",
+    ),
+    ErrorCode(
         "last_approval_key",
         "{key_id} is the last approval key: without one nothing that needs a review is ever sent.",
         "Add another one first: `counterfoil keys add`.",

@@ -1,16 +1,19 @@
 """What is told to whom: when something begins to need a person, when its time nearly ends, when it is over, and when it left."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from counterfoil.app.notices.addresses import Addresses
+from counterfoil.app.notices.addresses import EVERYBODY, Addresses
 from counterfoil.model import ids
 from counterfoil.model.codec import compact
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.moments import rfc3339
 from counterfoil.model.run import PARK_SENTENCES, ParkReason
 from counterfoil.store.inbox import InboxRow
+
+SignedPath = Callable[[str, str], str | None]
+"""The path of a signed link, for a review's id and who it is for."""
 
 NEAR_US = 3600 * 1_000_000  # an hour before the deadline, and not before the last fifth of the time
 SENTENCES = {
@@ -22,9 +25,14 @@ SENTENCES = {
 
 
 def notices_about(
-    row: InboxRow, known: Iterable[NoticeRecord], addresses: Addresses, now: int, link: str | None
+    row: InboxRow,
+    known: Iterable[NoticeRecord],
+    addresses: Addresses,
+    now: int,
+    link: str | None,
+    signed: SignedPath | None = None,
 ) -> Iterator[NoticeRecord]:
-    """What is to be told of one thing, beside what was told (`known`) of it before."""
+    """What is to be told of one thing, beside what was told (`known`) of it before. `signed`: for a review's people."""
     told = [notice for notice in known if notice.since_at == row.since_at]
     whats = ["entered"]
     if row.deadline_at <= now:
@@ -37,9 +45,10 @@ def notices_about(
         for name in addresses.reached(_people(row)):
             first = what == "entered" and any(n.channel == "apprise" and n.recipient != name for n in told)
             late = row.escalated_to == name or (first and row.owner == name)
-            yield _notice(row, "escalated" if what == "entered" and late else what, name, "apprise", now, link)
+            said = "escalated" if what == "entered" and late else what
+            yield _notice(row, said, name, "apprise", now, _link(row, name, link, signed))
         for name in addresses.webhooks:
-            yield _notice(row, what, name, "webhook", now, link)
+            yield _notice(row, what, name, "webhook", now, _link(row, EVERYBODY, link, None))
 
 
 def over(notice: NoticeRecord, now: int) -> NoticeRecord:
@@ -80,8 +89,17 @@ def _body(row: InboxRow, link: str | None) -> dict[str, Any]:
         "workflow": row.workflow, "operation_id": row.operation_id, "operation": row.operation, "receiver": row.receiver,
         "reason": row.reason, "sentence": SENTENCES.get(row.reason, ParkReason.INCONSISTENT.value), "owner": row.owner,
         "role": row.role, "since_at": rfc3339(row.since_at), "deadline_at": rfc3339(row.deadline_at),
-        "link": None if link is None else link.rstrip("/") + _place(row),
+        "link": link,
     }  # fmt: skip
+
+
+def _link(row: InboxRow, recipient: str, base: str | None, signed: SignedPath | None) -> str | None:
+    """A signed link names whom it is for, so it goes to a person or role alone."""
+    if base is None:
+        return None
+    named = row.kind == "review" and recipient != EVERYBODY
+    path = signed(row.subject, recipient) if named and signed is not None else None
+    return base.rstrip("/") + (path or _place(row))
 
 
 def _place(row: InboxRow) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from counterfoil import settings
+from counterfoil.app.links import notice_paths
 from counterfoil.app.notices.addresses import Addresses
 from counterfoil.app.notices.making import NEAR_US, notices_about, over
 from counterfoil.app.notices.noun import Notices
@@ -84,10 +85,11 @@ def _made(opened: Opened, waiting: list[InboxRow], addresses: Addresses, link: s
     now = opened.clock.now_us()
     made: list[NoticeRecord] = []
     with opened.read() as reader:
+        signed = None if link is None else notice_paths(opened, reader)
         for row in waiting:
             known = reader.find(NoticeRecord, "subject", row.subject)
             ids = {notice.notice_id for notice in known}
-            made += [n for n in notices_about(row, known, addresses, now, link) if n.notice_id not in ids]
+            made += [n for n in notices_about(row, known, addresses, now, link, signed) if n.notice_id not in ids]
         made += [over(notice, now) for notice in reader.upkeep.told_and_over(now - KEPT_US, AT_ONCE)]
     return made
 

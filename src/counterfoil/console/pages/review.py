@@ -8,6 +8,7 @@ from starlette.responses import Response
 from counterfoil.app.desk import Desk
 from counterfoil.app.views.difference import payload_difference, payload_fields
 from counterfoil.console.addresses import address
+from counterfoil.console.errors import status_of
 from counterfoil.console.pages.around import newest_around, run_around
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.pages.run import known, pretty
@@ -15,12 +16,14 @@ from counterfoil.console.signed_in import AtDesk, count_answer
 from counterfoil.model.errors import Refused
 
 _STALE = frozenset({"digest_mismatch", "review_closed"})
+_OVER = frozenset({"link_used", "link_stale", "link_closed", "link_expired"})
 _WORDS = {"approved": "approved", "rejected": "rejected", "open": "counted"}
 
 
 def routes() -> APIRouter:
-    """`/reviews/{review}`: read it, answer it, take an approval back."""
+    """`/reviews/{review}`: read it, answer it, take an approval back. `/answer/{link}`: the same by a signed link."""
     router = APIRouter()
+    _by_link(router)
 
     @router.get("/reviews/{review}")
     def show(request: Request, review: str, at: AtDesk) -> Response:
@@ -34,6 +37,7 @@ def routes() -> APIRouter:
         digest: str = Form(""),
         decision: str = Form(""),
         comment: str = Form(""),
+        link: str = Form(""),
     ) -> Response:
         count_answer(request, at.actor)
         if decision not in ("approve", "reject", "revise"):
@@ -42,12 +46,14 @@ def routes() -> APIRouter:
             raise Refused("usage", problem="asking for a revision says what to change, in the comment")
         try:
             if decision == "approve":
-                given = await at.reviews.approve(review, digest=digest, comment=comment)
+                given = await at.reviews.approve(review, digest=digest, comment=comment, link=link or None)
             else:
                 given = await at.reviews.reject(
-                    review, digest=digest, comment=comment, ask_revision=decision == "revise"
+                    review, digest=digest, comment=comment, ask_revision=decision == "revise", link=link or None
                 )
         except Refused as refused:
+            if refused.code in _OVER:
+                return _over(request, at, refused)
             if refused.code not in _STALE:
                 raise
             return _stale(request, at, review, digest, decision, refused)
@@ -64,17 +70,37 @@ def routes() -> APIRouter:
     return router
 
 
-def _shown(request: Request, at: Desk, review: str) -> Response:
+def _by_link(router: APIRouter) -> None:
+    @router.get("/answer/{link}")
+    def follow(request: Request, link: str, at: AtDesk) -> Response:
+        """Opening a link uses nothing: programs that look at mail open it, too."""
+        try:
+            return _shown(request, at, at.reviews.through(link), link)
+        except Refused as refused:
+            if refused.code not in _OVER:
+                raise
+            if request.headers.get("HX-Request"):  # the page that was opened by it follows the record
+                return _shown(request, at, refused.details["review_id"])
+            return _over(request, at, refused)
+
+
+def _shown(request: Request, at: Desk, review: str, link: str = "") -> Response:
     shown = at.reviews.show(review)
     question = at.evidence.question(review)
     around = _around(at, shown)
     actions = {a["action"]: a for a in at.evidence.actions(shown["operation_id"])["items"]}
     return page(
-        request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty,
+        request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty, link=link,
         following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"),
         fields=payload_fields(shown["payload"], question["marks"]),
         newest=newest_around(at, around["run"]), **around,
     )  # fmt: skip
+
+
+def _over(request: Request, at: Desk, refused: Refused) -> Response:
+    """The link is good for no answer. The review, which this person may see, says how things stand."""
+    shown = at.reviews.show(refused.details["review_id"])
+    return page(request, "review/link.html", desk=at, status=status_of(refused), review=shown, error=refused)
 
 
 def _stale(request: Request, at: Desk, review: str, digest: str, decision: str, refused: Refused) -> Response:
