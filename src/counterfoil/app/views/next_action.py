@@ -7,11 +7,13 @@ from counterfoil.app.views.budgets import budgets_view
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine.decisions import in_doubt
+from counterfoil.model.access import Act
 from counterfoil.model.installation import IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import PARK_SENTENCES, ParkReason, RunRecord, RunState
-from counterfoil.rules.authority import approvers
+from counterfoil.rules.authority import approvals_of, approvers, proposers
+from counterfoil.rules.wishes import about_operation, about_review
 
 RESOLVED = frozenset(
     {
@@ -48,7 +50,7 @@ def scheduled(code: str, sentence: str, deadline_at: int | None, command: str | 
 
 def answer_review(shown: Shown, review: ReviewRecord) -> dict[str, Any]:
     """Somebody with the role reads the proposal and answers about its digest."""
-    by = shown.by([review.role])
+    by = _answerer(shown, review)
     command = shown.command("reviews", "approve", f"rev-{review.number}", "--digest", review.digest, *by)
     asked = "This may already have happened. " if review.kind == "renewal" else ""
     sentence = (
@@ -59,12 +61,25 @@ def answer_review(shown: Shown, review: ReviewRecord) -> dict[str, Any]:
     return next_of("answer_review", sentence, "reviewer", review.role, command, review.expires_at)
 
 
+def _answerer(shown: Shown, review: ReviewRecord) -> tuple[str, ...]:
+    """Somebody whose approval would count: neither who proposed nor who has approved already."""
+    operation = shown.reader.get(OperationRecord, review.operation_id)
+    run = shown.reader.get(RunRecord, review.run_id)
+    if operation is None or run is None:
+        return ()
+    acted = proposers(run, review, shown.reader.find(ReviewRecord, "operation_id", review.operation_id))
+    if review.needed > 1:
+        given = approvals_of(review, shown.reader.find(AnswerRecord, "review_id", review.review_id))
+        acted |= {answer.person for answer in given}
+    return shown.who_may(about_review(Act.ANSWER, review, operation, run), acted=acted)
+
+
 def resolve(
     shown: Shown, operation: OperationRecord, run: RunRecord, reviews: Sequence[ReviewRecord]
 ) -> dict[str, Any]:
     """A person closes a doubt, or says what a held operation is."""
     acted = approvers(reviews, shown.reader.find(AnswerRecord, "run_id", operation.run_id))
-    by = shown.by([operation.owner, run.owner, run.owner_then], acted=acted)
+    by = shown.who_may(about_operation(Act.RESOLVE, operation, run), acted=acted)
     held = operation.reason in HELD and not operation.sent
     # Held: it was never sent, so refusing it is the answer that can do no harm. In doubt: only the receiver's own
     # reference lets anybody say that it happened, and the prompt asks for it.

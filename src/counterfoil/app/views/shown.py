@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from counterfoil.engine.opened import Opened
+from counterfoil.model.access import GrantRecord
 from counterfoil.model.installation import SuspensionRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.rules.authority import acts_alone, may_decide
+from counterfoil.rules.permissions import Wish, allowed, standing_of
 from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.port import Reader
 
@@ -24,6 +26,7 @@ class Shown:
     restore_open: bool
     restore_reason: str | None
     people: tuple[PersonRecord, ...]
+    grants: tuple[GrantRecord, ...]
     suspensions: tuple[SuspensionRecord, ...]
 
     @staticmethod
@@ -39,6 +42,7 @@ class Shown:
             restore_open=installation is not None and installation.restore_state == "open",
             restore_reason=None if installation is None else installation.restore_reason,
             people=tuple(reader.lists.people()),
+            grants=tuple(reader.rows(GrantRecord)),
             suspensions=tuple(s for s in reader.lists.suspensions() if s.lifted_at is None),
         )
 
@@ -55,6 +59,19 @@ class Shown:
             if not alone and any(may_decide(person, role, self.people) for role in wanted):
                 return ("--by", person.name)
         return ()
+
+    def who_may(self, wish: Wish, *, acted: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """As `by`, for somebody whose grants cover the wish: first one whose role it names, else anybody who may."""
+        able: list[str] = []
+        for person in self.people:
+            standing = standing_of(person, self.people, self.grants)
+            alone = acts_alone(person, acted, self.people, single_person=self.single_person)
+            if alone or not allowed(standing, wish):
+                continue
+            if standing.roles & wish.roles:
+                return ("--by", person.name)
+            able.append(person.name)
+        return ("--by", able[0]) if able else ()
 
     def suspended(self, operation_id: str, receiver: str) -> SuspensionRecord | None:
         """The suspension that holds this operation now."""
