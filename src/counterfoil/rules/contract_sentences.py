@@ -118,7 +118,7 @@ def _absence(lookup: Lookup | None, contract: Contract) -> list[str]:
         "key": "A record found by our key is ours.",
     }.get(lookup.finds_by or "", "A found record is ours only if its content equals what was approved.")
     told = [
-        f"The receiver can be asked ({consistency} consistency; unreachable: again after {_duration(lookup.pause)}).",
+        f"The receiver can be asked ({consistency} consistency; unreachable: again after {_duration(lookup.pause)}, then more seldom).",
         found,
         f"An effect shows after at most {visible}; a request may arrive up to {late} after its sender's end.",
     ]
