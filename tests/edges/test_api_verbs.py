@@ -24,7 +24,17 @@ from counterfoil.client.shapes.money import Report, Statement, StatementImport
 from counterfoil.client.shapes.operation import Attempt, Operation, Receipt
 from counterfoil.client.shapes.records import ActDone, History, Metric
 from counterfoil.client.shapes.review import Approval, Review, ReviewSummary
-from counterfoil.client.shapes.run import Document, Entry, Established, Message, Pending, Run, RunSummary, Submitted
+from counterfoil.client.shapes.run import (
+    Document,
+    Entry,
+    EntryEvidence,
+    Established,
+    Message,
+    Pending,
+    Run,
+    RunSummary,
+    Submitted,
+)
 from counterfoil.client.shapes.tending import InboxCounts, InboxItem, InboxThing, Preview
 from counterfoil.console.errors import BY_EXIT, STATUSES, status_of
 from counterfoil.model.error_codes import CODES
@@ -72,6 +82,11 @@ def test_lists_are_as_described(here: Served, path: str, model: Any) -> None:
 def test_single_things_are_as_described(here: Served) -> None:
     for run in here.data("/runs")["items"]:
         strictly(Run, here.data(f"/runs/{run['run_id']}"))
+    for entry in here.data("/runs/1/entries")["items"]:
+        shown_entry = here.data(f"/runs/1/entries/{entry['sequence']}")
+        strictly(EntryEvidence, shown_entry)
+        assert (shown_entry["digest"], shown_entry["links"]) == (entry["digest"], True)
+    assert shown(here.get("/runs/1/entries/9999")) == (404, "not_found")
     for operation in here.data("/operations")["items"]:
         strictly(Operation, here.data(f"/operations/op-{operation['number']}"))
     for review in here.data("/reviews")["items"]:

@@ -6,7 +6,7 @@ from typing import Any
 from counterfoil.client.calls import Calls, each_of, part
 from counterfoil.client.shapes.base import Page
 from counterfoil.client.shapes.installation import Signalled
-from counterfoil.client.shapes.run import Entry, Moved, Run, RunSummary, Submitted
+from counterfoil.client.shapes.run import Entry, EntryEvidence, Moved, Run, RunSummary, Submitted
 from counterfoil.client.stream import Entries
 from counterfoil.engine.clock import Clock
 
@@ -65,6 +65,10 @@ class ClientRuns:
         """Deliver a signal. The same signal id twice is one signal. Raises Refused(signal_conflict, run_ended)."""
         body = {"name": name, "payload": payload, "signal_id": signal_id}
         return await self._calls.act(f"/runs/{part(run)}/signals", Signalled, body)
+
+    async def entry(self, run: str, sequence: int) -> EntryEvidence:
+        """One entry of its journal as it was stored, with its place in the hash chain. Raises Refused(not_found)."""
+        return await self._calls.read(f"/runs/{part(run)}/entries/{sequence}", EntryEvidence)
 
     def entries(self, run: str, *, after: int | None = None, patience_s: float = 60.0) -> AsyncIterator[Entry]:
         """Every entry of its journal, oldest first, then each as it is committed, until the run ended.

@@ -43,6 +43,7 @@ _WITH_ACTOR = frozenset(
     {
         EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.RESOLVED, EntryKind.INCIDENT_CLOSED, EntryKind.RESUMED,
         EntryKind.CANCEL_ASKED, EntryKind.STARTED, EntryKind.TENDED, EntryKind.SUBMITTED,
+        EntryKind.SIGNAL, EntryKind.LOOKED_UP,
     }
 )  # fmt: skip
 

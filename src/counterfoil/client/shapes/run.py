@@ -107,6 +107,19 @@ class Entry(Shape):
     actor: str | None = Field(None, description="The person or worker that it names.")
 
 
+class EntryEvidence(Entry):
+    """One entry as it was stored. `links`: its digest is that of these bytes behind `previous_digest`."""
+
+    run_id: str
+    previous_digest: str
+    links: bool
+    data: dict[str, Any] | None
+    rows: dict[str, Any] | None = Field(
+        description="What it changed, by table and row. Null where a kind of record is not read."
+    )
+    withheld: list[str] = WITHHELD
+
+
 class ExecutionState(Shape):
     """The journal. `head` is its newest digest."""
 

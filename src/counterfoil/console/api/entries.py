@@ -4,15 +4,15 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import Header, Request
+from fastapi import Header, Path, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from counterfoil.app.desk import Desk
 from counterfoil.client.shapes.base import Answer, Page
-from counterfoil.client.shapes.run import Entry
+from counterfoil.client.shapes.run import Entry, EntryEvidence
 from counterfoil.console.api.cursors import opaque, opened
-from counterfoil.console.api.described import Cursor, Limit, Which, router_of
+from counterfoil.console.api.described import Cursor, Limit, Which, gives, router_of
 from counterfoil.console.envelope import answer, refusal
 from counterfoil.console.signed_in import AtDesk, desk
 from counterfoil.console.state import Console, console_of
@@ -23,6 +23,7 @@ router = router_of("runs")
 STREAM = "text/event-stream"
 HEARTBEAT_US = 15_000_000  # also how soon a stream notices that its reader may no longer read
 PART = 200
+LARGEST = 10**15  # of a sequence
 ENDED = frozenset({"completed", "failed", "cancelled"})
 
 _GIVES: dict[int | str, dict[str, Any]] = {
@@ -54,6 +55,12 @@ async def list_entries(
         return StreamingResponse(follower.messages(), media_type=STREAM, headers={"X-Accel-Buffering": "no"})
     page = await run_in_threadpool(at.evidence.entries, run, cursor=opened("entries", cursor), limit=limit)
     return answer("runs entries", opaque("entries", page))
+
+
+@router.get("/runs/{run}/entries/{sequence}", responses=gives(Answer[EntryEvidence]))
+def show_entry(at: AtDesk, run: Which, sequence: Annotated[int, Path(ge=0, le=LARGEST)]) -> Response:
+    """Show one entry as it was stored, with its place in the hash chain."""
+    return answer("runs entry", at.evidence.entry(run, sequence))
 
 
 def _sequence(text: str) -> int:
