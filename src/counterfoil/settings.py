@@ -50,7 +50,10 @@ _KNOWN = {
         "",
         "the OpenTelemetry collector's address (OTLP over HTTP); by default OTEL_EXPORTER_OTLP_ENDPOINT, and `off` tells nobody",
     ),
-    "COUNTERFOIL_LOG": ("", "text or json: also log what happens, a line each on stderr; by default only what goes wrong"),
+    "COUNTERFOIL_LOG": (
+        "",
+        "text or json: also log what happens, a line each on stderr; by default only what goes wrong",
+    ),
 }
 _SECRET = frozenset({"COUNTERFOIL_SECRET", "COUNTERFOIL_OIDC_CLIENT_SECRET"})
 

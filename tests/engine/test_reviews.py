@@ -37,9 +37,7 @@ async def _open(house: House, run_id: str, number: int = 1) -> ReviewRecord:
     return next(review for review in _reviews(house, run_id) if review.state.value == "open")
 
 
-async def _approve(
-    house: House, review: ReviewRecord, digest: str | None = None, *, by: str = "ana"
-) -> dict[str, Any]:
+async def _approve(house: House, review: ReviewRecord, digest: str | None = None, *, by: str = "ana") -> dict[str, Any]:
     return await house.app.reviews.approve(review.review_id, digest=digest or review.digest, by=by, secret=SECRET)
 
 

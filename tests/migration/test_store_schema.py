@@ -24,7 +24,10 @@ def database_of(*statements: str) -> apsw.Connection:
 def shape_of(connection: apsw.Connection) -> list[tuple[str, str, str | None]]:
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
     # SQLite writes an added column into the text as it likes, as to spaces.
-    return [(kind, name, " ".join(sql.split()).replace(" )", ")").replace(" ,", ",") if sql else None) for kind, name, sql in rows]
+    return [
+        (kind, name, " ".join(sql.split()).replace(" )", ")").replace(" ,", ",") if sql else None)
+        for kind, name, sql in rows
+    ]
 
 
 def test_the_migrations_reach_the_schema() -> None:

@@ -55,7 +55,14 @@ def filled(ended: int) -> apsw.Connection:
 
 def insert(connection: apsw.Connection, table: str, given: dict[str, Any]) -> None:
     """A row with these values, and for each other column that must have one something that the schema takes."""
-    allowed: dict[str, Any] = {"duplicate": "costly", "kind": "first", "reached": "body", "sent": 1, "key_number": 0, "owner": "ops"}
+    allowed: dict[str, Any] = {
+        "duplicate": "costly",
+        "kind": "first",
+        "reached": "body",
+        "sent": 1,
+        "key_number": 0,
+        "owner": "ops",
+    }
     allowed |= {"ask_revision": 0, "closed": 1}
     row: dict[str, Any] = dict(given)
     for _, name, kind, must, default, _ in connection.execute(f"PRAGMA table_info({table})"):

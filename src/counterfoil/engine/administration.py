@@ -10,8 +10,7 @@ from counterfoil.engine.restoring import FinishRestore as FinishRestore
 from counterfoil.engine.restoring import begin_restore as begin_restore
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
-from counterfoil.model.access import Act
-from counterfoil.model.access import ApprovalKeyRecord
+from counterfoil.model.access import Act, ApprovalKeyRecord
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
@@ -21,8 +20,8 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.authority import acts_alone, approvers
-from counterfoil.rules.wishes import about_installation, about_operation
 from counterfoil.rules.signing import key_id_of
+from counterfoil.rules.wishes import about_installation, about_operation
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 

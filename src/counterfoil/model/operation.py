@@ -71,7 +71,8 @@ class OperationRecord:
     target: str | None = None  # what the payload marks as Target: whom or what it changes
     amount_minor: int | None = None  # what the payload marks as Money, in the currency's minor unit
     currency: str | None = None
-    doubt_at: int | None = None  # since when its outcome is open: the first ambiguous answer, or the lease that was lost
+    # Since when its outcome is open: the first ambiguous answer, or the lease that was lost.
+    doubt_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

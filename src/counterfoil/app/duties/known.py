@@ -20,7 +20,9 @@ DUTIES: tuple[Duty, ...] = (
     Duty("reconcile", "asks receivers again about what is unknown", MINUTE_US, 10 * MINUTE_US, ask_again),
     Duty("witness", "writes the heads of chains that grew to the outside place", 5 * MINUTE_US, 5 * MINUTE_US, witness),
     Duty("notices", "tells people and other systems what needs somebody", 15 * SECOND_US, 5 * MINUTE_US, tell),
-    Duty("metrics", "stores what was counted, and a value of each metric every minute", MINUTE_US, 5 * MINUTE_US, sample),
+    Duty(
+        "metrics", "stores what was counted, and a value of each metric every minute", MINUTE_US, 5 * MINUTE_US, sample
+    ),
     Duty("retention", "deletes rows that are no evidence and of no use any more", HOUR_US, 10 * MINUTE_US, sweep),
 )
 LATE = 3  # after so many of its intervals without success a duty is late
