@@ -16,7 +16,9 @@ from counterfoil.cli.shapes import EXITS
 from counterfoil.cli.tree import command
 from tests.edges.cli_bench import Cli, Ended, installed
 
-LOUD = {"conformance"}  # takes seconds, and is given nothing but a place
+# The first takes seconds, and is given nothing but a place; the second serves until it is told to end.
+LOUD = {"conformance", "serve"}
+PROCESSES = {"--processes", "--console"}  # what starts others, or stays
 SCHEMA = [each for each in schema_of(command())["commands"] if each["command"] not in LOUD]
 
 # Words that break something somewhere: quoting, paths, numbers, formats, terminals, encodings.
@@ -90,6 +92,8 @@ def lines(draw: st.DrawFn) -> list[str]:
     )
     argv += [draw(own) for _ in range(max(0, wanted + draw(st.sampled_from([0] * 18 + [-1, 1]))))]
     for option in chosen["options"]:
+        if option["option"] in PROCESSES:
+            continue
         if draw(st.integers(0, 9)) < (9 if option["required"] else 3):
             fitting = st.sampled_from(FITTING.get(option["value"], HOSTILE))
             value = [] if option["value"] is None else [draw(st.one_of(fitting, fitting, fitting, WORD))]

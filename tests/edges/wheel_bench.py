@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENTS = ROOT / "requirements-demo.txt"
-CORE = ("apsw", "httpx2", "pydantic", "rfc8785", "rich", "typer")
+CORE = ("apsw", "cryptography", "httpx2", "pydantic", "rfc8785", "rich", "typer")
 
 
 def build(folder: Path) -> tuple[Path, Path]:
