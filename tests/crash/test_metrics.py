@@ -93,7 +93,14 @@ def test_every_span_reaches_the_collector_once(at: str, stage: Stage, monkeypatc
         stage.lives("told", environ=environ)
         stage.check_whole_story()
         asyncio.run(_rest(Looking(stage, monkeypatch).app, stage, collector.url))
-    assert [ident for ident, times in Counter(collector.ids()).items() if times > 1] == []
+        told = len(collector.spans)
+        asyncio.run(_rest(Looking(stage, monkeypatch).app, stage, collector.url))
+        assert len(collector.spans) == told, "what is marked as told is not told again"
+    # The first life may be killed between the collector's answer and its own mark: then one stretch comes again, the same.
+    again = {ident for ident, times in Counter(collector.ids()).items() if times > 1}
+    for ident in again:
+        alike = [span for span in collector.spans if span.span_id.hex() == ident]
+        assert len(alike) == 2 and alike[0] == alike[1]
     assert set(_expected(stage)) <= set(collector.ids())
     lost = [life for life in collector.named("worker") if facts_of(life)["counterfoil.left"] == "lost"]
     taken = [link.span_id for life in collector.named("worker") for link in life.links]
