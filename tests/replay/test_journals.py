@@ -84,8 +84,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(getattr(given[0], "__name__", "a model") if given else "a model")
         raise AssertionError(f"{names[-1]} was called in a replay")
 
-    for module in (call_step, sender, reconcile):
-        monkeypatch.setattr(module, "invoke", forbidden)
+    for module, name in ((call_step, "invoke"), (sender, "invoke"), (reconcile, "invoke_lookup")):
+        monkeypatch.setattr(module, name, forbidden)
     for agent in (onboarding.case_agent, refunds.refund_agent):
         monkeypatch.setattr(agent, "run", forbidden)
     return names

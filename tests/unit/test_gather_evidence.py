@@ -7,6 +7,7 @@ import pytest
 
 from counterfoil.model.contract import Lookup, Reference, Webhook
 from counterfoil.model.operation import OperationStatus
+from counterfoil.rules.absence import ask_again_at
 from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
 from counterfoil.rules.gather import next_look_at
 from tests.unit.operation_records import (
@@ -145,6 +146,11 @@ def test_an_unreachable_receiver_is_asked_again_after_a_pause() -> None:
     whole = in_doubt(contract=NO_KEY, lookups=asked, now=START + 2 * HOUR)
     assert (letter(whole), next_look_at(whole)) == ("V", START + 2 * HOUR + 10 * SECOND)
     assert letter(replace(whole, now=START + 2 * HOUR + 10 * SECOND)) == "U"
+
+
+def test_what_was_never_asked_may_be_asked_now() -> None:
+    assert ask_again_at(in_doubt(contract=NO_KEY, lookups=(), now=START + HOUR)) == START + HOUR
+    assert ask_again_at(in_doubt(now=START + 2 * HOUR)) == START + 2 * HOUR
 
 
 def test_a_receiver_out_of_reach_is_asked_more_and_more_seldom() -> None:
