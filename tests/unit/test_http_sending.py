@@ -148,6 +148,7 @@ def test_a_modest_compressed_reply_is_opened_before_its_rules_are_read() -> None
 @pytest.mark.parametrize(
     ("encoding", "body"),
     [("br", b"??"), ("gzip", b"no gzip"), ("gzip", gzip.compress(b'{"ok": true}' * 99)[:-9]), ("gzip, gzip", b"")],
+    ids=["br", "no gzip", "cut off", "twice"],
 )
 def test_a_reply_that_cannot_be_opened_proves_nothing(encoding: str, body: bytes) -> None:
     with serving(answer(200, body, f"Content-Encoding: {encoding}")) as server:
