@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil.app.access.actor import Actor, proven
+from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.worker import worker_view
 from counterfoil.engine.opened import Opened
@@ -41,7 +41,7 @@ class Workers:
         """
         if not reason.strip():
             raise Refused("usage", problem="name the reason")
-        return await self._change(worker, _name_of(by), reason, quiet=True)
+        return await self._change(worker, name_of(by), reason, quiet=True)
 
     async def wake(self, worker: str, *, by: Actor | str, secret: str = "", reason: str = "") -> dict[str, Any]:
         """It takes up runs again. WORKER. Raises Refused(not_found, not_permitted, worker_stopped, wrong_secret)."""
@@ -57,7 +57,3 @@ class Workers:
             QuietWorker(opened.installation_id, worker_id, quiet, person, reason)
         )
         return worker_view(opened, changed, 0)
-
-
-def _name_of(by: Actor | str) -> str:
-    return by.person if isinstance(by, Actor) else by

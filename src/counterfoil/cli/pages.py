@@ -205,27 +205,18 @@ def suspensions(console: "Console", data: Data) -> None:
 
 def workers(console: "Console", data: Data) -> None:
     """A list of worker processes."""
+    from counterfoil.app.views.worker import state_of
+
     rows = [
         (
             w["worker_id"],
             f"{w['host']} {w['pid']}",
-            _state_of(w),
+            state_of(w),
             w["seen_at"],
         )
         for w in data["items"]
     ]
     table(console, ("worker", "host, process", "state", "seen"), rows, empty="No worker was ever here.")
-
-
-def _state_of(worker: Data) -> str:
-    """As the console's page has it: the first that holds."""
-    if worker["stopped_at"] is not None:
-        return "stopped"
-    if worker["gone"]:
-        return "gone"
-    if not worker["alive"]:
-        return "silent"
-    return "draining" if worker["draining"] else "quiet" if worker["quiet"] else "alive"
 
 
 def duties(console: "Console", data: Data) -> None:

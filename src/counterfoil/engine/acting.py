@@ -7,7 +7,9 @@ from counterfoil.model.access import GrantRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.moments import rfc3339
 from counterfoil.model.people import PersonRecord
+from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.authority import acts_alone, approvers
 from counterfoil.rules.permissions import Wish, allowed, standing_of
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -46,6 +48,16 @@ def permitted(tx: Transaction, name: str, wish: Wish) -> PersonRecord:
             raise Refused("role_missing", name=name, role=" or ".join(sorted(wish.roles)))
         raise Refused("not_permitted", name=name, act=wish.act.value)
     return person
+
+
+def check_not_approver(tx: Transaction, person: PersonRecord, operation_id: str, run_id: str) -> None:
+    """Rule 11: whoever approved what was sent does not close it alone. `reads` names its reviews, answers and the people.
+
+    Raises Refused(own_action).
+    """
+    acted = approvers(tx.find(ReviewRecord, "operation_id", operation_id), tx.find(AnswerRecord, "run_id", run_id))
+    if acts_alone(person, acted, tx.all(PersonRecord), single_person=bool(tx.installation.single_person)):
+        raise Refused("own_action", name=person.name)
 
 
 def wake_parked(tx: Transaction, runs: Sequence[str], reason: str) -> None:

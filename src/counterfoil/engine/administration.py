@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from counterfoil.engine.acting import acting_reads, permitted, wake_parked
+from counterfoil.engine.acting import acting_reads, check_not_approver, permitted, wake_parked
 from counterfoil.engine.restoring import BeginRestore as BeginRestore
 from counterfoil.engine.restoring import FinishRestore as FinishRestore
 from counterfoil.engine.restoring import begin_restore as begin_restore
@@ -19,7 +19,6 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.authority import acts_alone, approvers
 from counterfoil.rules.signing import key_id_of
 from counterfoil.rules.wishes import about_installation, about_operation
 from counterfoil.store.port import Read
@@ -232,11 +231,7 @@ class CloseIncident(RunVerb):
     def _check_person(self, tx: Transaction) -> None:
         run, operation = tx.must(RunRecord, self.run_id), tx.must(OperationRecord, self.operation_id)
         person = permitted(tx, self.by, about_operation(Act.CLOSE_INCIDENT, operation, run))
-        people = tx.all(PersonRecord)
-        reviews = tx.find(ReviewRecord, "operation_id", self.operation_id)
-        acted = approvers(reviews, tx.find(AnswerRecord, "run_id", self.run_id))
-        if acts_alone(person, acted, people, single_person=bool(tx.installation.single_person)):
-            raise Refused("own_action", name=self.by)
+        check_not_approver(tx, person, self.operation_id, self.run_id)
 
 
 @dataclass(frozen=True, slots=True)

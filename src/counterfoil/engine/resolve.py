@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from counterfoil.engine.acting import permitted
+from counterfoil.engine.acting import check_not_approver, permitted
 from counterfoil.engine.advance import Advanced, advanced
-from counterfoil.engine.situation import Target, operation_in, situation_in
+from counterfoil.engine.situation import Target, check_version, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model.access import Act
@@ -15,10 +15,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
-from counterfoil.model.people import PersonRecord
-from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.authority import acts_alone, approvers
 from counterfoil.rules.gather import gather
 from counterfoil.rules.recovery_facts import Attempt, Key
 from counterfoil.rules.wishes import about_operation
@@ -57,13 +54,7 @@ class Resolve(RunVerb):
     def decide(self, tx: Transaction) -> Advanced | None:
         operation = operation_in(tx, self.target)
         said = self.resolution
-        if operation.version != said.expect_version:
-            raise Refused(
-                "stale_version",
-                what=f"Operation {operation.operation_id}",
-                current=operation.version,
-                given=said.expect_version,
-            )
+        check_version(operation, said.expect_version)
         run = tx.must(RunRecord, self.run_id)
         self._check_person(tx, operation, run)
         if operation.reason in HELD and not operation.sent:
@@ -94,10 +85,7 @@ class Resolve(RunVerb):
 
     def _check_person(self, tx: Transaction, operation: OperationRecord, run: RunRecord) -> None:
         person = permitted(tx, self.resolution.by, about_operation(Act.RESOLVE, operation, run))
-        reviews = tx.find(ReviewRecord, "operation_id", operation.operation_id)
-        acted = approvers(reviews, tx.find(AnswerRecord, "run_id", self.run_id))
-        if acts_alone(person, acted, tx.all(PersonRecord), single_person=bool(tx.installation.single_person)):
-            raise Refused("own_action", name=person.name)
+        check_not_approver(tx, person, operation.operation_id, self.run_id)
 
     def _check_doubt(self, tx: Transaction, operation: OperationRecord) -> None:
         if operation.status.closed or not operation.sent:

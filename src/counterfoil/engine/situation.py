@@ -8,6 +8,7 @@ from counterfoil.engine.approving import approving_reads, stands
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
+from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, ContractRecord, IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.people import PersonRecord
@@ -71,6 +72,13 @@ def target_of(operation: OperationRecord, scope: str, review: dict[str, Any] | N
 
 def operation_in(tx: Transaction, target: Target) -> OperationRecord:
     return tx.must(OperationRecord, target.operation_id)
+
+
+def check_version(operation: OperationRecord, seen: int) -> None:
+    """A person's word names the version that was seen. Raises Refused(stale_version) when anything moved since."""
+    if operation.version != seen:
+        what = f"Operation {operation.operation_id}"
+        raise Refused("stale_version", what=what, current=operation.version, given=seen)
 
 
 def newest_review(reviews: Sequence[ReviewRecord]) -> ReviewRecord | None:

@@ -4,20 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from counterfoil.engine.acting import acting_reads, permitted
+from counterfoil.engine.acting import acting_reads, check_not_approver, permitted
 from counterfoil.engine.advance import Advanced, advanced
-from counterfoil.engine.situation import Target, operation_in
+from counterfoil.engine.situation import Target, check_version, operation_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model import ids
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, digest_of
-from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
-from counterfoil.model.people import PersonRecord
 from counterfoil.model.receipt import ReceiptRecord
-from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.statement import ImportRecord, StatementLineRecord
-from counterfoil.rules.authority import acts_alone, approvers
 from counterfoil.rules.wishes import about_installation
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -61,14 +57,8 @@ class RecordStatement(RunVerb):
         receipt_id = ids.receipt_id(operation.operation_id, "statement", digest)
         if any(r.receipt_id == receipt_id for r in tx.find(ReceiptRecord, "operation_id", operation.operation_id)):
             return advanced(tx, self.target, operation)
-        if operation.version != self.expect_version:
-            raise Refused(
-                "stale_version",
-                what=f"Operation {operation.operation_id}",
-                current=operation.version,
-                given=self.expect_version,
-            )
-        self._check_alone(tx, person)
+        check_version(operation, self.expect_version)
+        check_not_approver(tx, person, self.target.operation_id, self.run_id)
         tx.put(
             ReceiptRecord(
                 receipt_id, operation.operation_id, self.run_id, None, "statement", self.reference, body, digest, "existence",
@@ -93,12 +83,6 @@ class RecordStatement(RunVerb):
             },
         )
         return advanced(tx, self.target, operation)
-
-    def _check_alone(self, tx: Transaction, person: PersonRecord) -> None:
-        reviews = tx.find(ReviewRecord, "operation_id", self.target.operation_id)
-        acted = approvers(reviews, tx.find(AnswerRecord, "run_id", self.run_id))
-        if acts_alone(person, acted, tx.all(PersonRecord), single_person=bool(tx.installation.single_person)):
-            raise Refused("own_action", name=person.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,17 +48,17 @@ def _waiting(opened: Opened) -> list[InboxRow]:
         new = reader.upkeep.unnoticed(AT_ONCE)
         found: list[InboxRow] = []
         for row in reader.inbox.all(InboxFilter(snoozed=True), None, now):
-            if row.subject in new or row.deadline_at <= now + NEAR_US or _left_lying(opened, row, now):
+            if row.subject in new or row.deadline_at <= now + NEAR_US or _left_lying(opened, row, now) is not None:
                 found.append(row)
         return found
 
 
-def _left_lying(opened: Opened, row: InboxRow, now: int) -> bool:
-    """Its owner's time is over, and there is a second owner who does not know yet."""
+def _left_lying(opened: Opened, row: InboxRow, now: int) -> str | None:
+    """The second owner, who does not know yet, once the first one's time is over."""
     if row.escalated_to is not None:
-        return False
+        return None
     after = _second_owner(opened, row)
-    return after is not None and row.since_at + after[1] <= now
+    return after[0] if after is not None and row.since_at + after[1] <= now else None
 
 
 def _second_owner(opened: Opened, row: InboxRow) -> tuple[str, int] | None:
@@ -74,11 +74,11 @@ def _second_owner(opened: Opened, row: InboxRow) -> tuple[str, int] | None:
 
 
 async def _escalated(opened: Opened, row: InboxRow) -> InboxRow:
-    after = _second_owner(opened, row)
-    if after is None or not _left_lying(opened, row, opened.clock.now_us()):
+    second = _left_lying(opened, row, opened.clock.now_us())
+    if second is None:
         return row
-    await opened.write(Escalate(row.run_id, row.subject, row.since_at, after[0]))
-    return replace(row, escalated_to=after[0], taken_by=None)
+    await opened.write(Escalate(row.run_id, row.subject, row.since_at, second))
+    return replace(row, escalated_to=second, taken_by=None)
 
 
 def _made(opened: Opened, waiting: list[InboxRow], addresses: Addresses, link: str | None) -> list[NoticeRecord]:

@@ -9,6 +9,17 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.installation import WorkerRecord
 
 
+def state_of(worker: dict[str, Any]) -> str:
+    """In one word, of a WORKER. stopped, gone, silent, draining, quiet or alive: the first that holds."""
+    if worker["stopped_at"] is not None:
+        return "stopped"
+    if worker["gone"]:
+        return "gone"
+    if not worker["alive"]:
+        return "silent"
+    return "draining" if worker["draining"] else "quiet" if worker["quiet"] else "alive"
+
+
 def worker_view(opened: Opened, worker: WorkerRecord, holds: int) -> dict[str, Any]:
     """`gone` is certain; `alive` is what its last heartbeat says; `holds` counts the runs it drives."""
     gone = worker.stopped_at is not None or holder_is_gone(opened.locks, worker)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from starlette.responses import Response
 
+from counterfoil.app.views.worker import state_of
 from counterfoil.console.addresses import address
 from counterfoil.console.pages.rendering import done, page
 from counterfoil.console.signed_in import AtDesk
@@ -34,14 +35,3 @@ def routes() -> APIRouter:
         return done(request, address(request, "/workers"), "It takes up runs again.")
 
     return router
-
-
-def state_of(worker: dict[str, Any]) -> str:
-    """stopped, gone, silent, draining, quiet or alive: the first that holds."""
-    if worker["stopped_at"] is not None:
-        return "stopped"
-    if worker["gone"]:
-        return "gone"
-    if not worker["alive"]:
-        return "silent"
-    return "draining" if worker["draining"] else "quiet" if worker["quiet"] else "alive"
