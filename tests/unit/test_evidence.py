@@ -10,7 +10,7 @@ import pytest
 
 from counterfoil.app.access.actor import Actor
 from counterfoil.app.evidence import Evidence
-from counterfoil.app.views.difference import changed_fields, payload_difference, payload_fields, text_difference
+from counterfoil.app.views.difference import payload_difference, payload_fields, text_difference
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.reviews import Answer
 from counterfoil.engine.waits import PutDocument
@@ -260,7 +260,8 @@ def test_a_difference_goes_down_to_each_field_and_does_not_mix_kinds() -> None:
         ("a", "same"), ("lines[0].n", "same"), ("lines[1].n", "changed"), ("lines[2].n", "added"), ("flag", "changed"),
         ("new", "added"), ("gone", "removed"),
     ]  # fmt: skip
-    assert changed_fields(5, 5) == [] and changed_fields(5, "5")[0]["field"] == "value"
+    assert [row["what"] for row in payload_difference(5, 5)] == ["same"]
+    assert [(row["field"], row["what"]) for row in payload_difference(5, "5")] == [("value", "changed")]
     assert payload_fields({"a": {}}, {"a": "target"}) == [{"field": "a", "value": {}, "mark": "target"}]
 
 

@@ -17,11 +17,6 @@ def payload_difference(before: Any, after: Any) -> list[dict[str, Any]]:
     return rows + [_row(field, was, now) for field in was if field not in now]
 
 
-def changed_fields(before: Any, after: Any) -> list[dict[str, Any]]:
-    """Of those, what is not the same."""
-    return [row for row in payload_difference(before, after) if row["what"] != "same"]
-
-
 def payload_fields(payload: Any, marked: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """`[{field, value, mark}]`: every leaf of a payload. `mark` says what a field is marked as, None where it is not."""
     marks = marked or {}
