@@ -121,11 +121,15 @@ def page_of(source: str, asked: frozenset[str] = _EVERY, *, snoozed: bool = Fals
 
 @cache
 def counts_of(source: str, asked: frozenset[str] = _EVERY) -> str:
-    """The statement of the counts of one source, narrowed by what is asked."""
+    """The statement of the counts of one source, narrowed by what is asked.
+
+    Counted is a list of its own, kept apart by its LIMIT: SQLite leaves out joins that nobody looks at from a list, not from a count.
+    """
+    narrowed = " AND ".join(["1", *_terms(asked)])
     return (
         "SELECT reason, count(*) - count(snoozed_until), "  # noqa: S608 - our own text, never input
-        "count(CASE WHEN deadline_at <= :now AND snoozed_until IS NULL THEN 1 END), count(snoozed_until) "
-        f"FROM ({sql(source)}) WHERE {' AND '.join(['1', *_terms(asked)])} GROUP BY reason"
+        "count(CASE WHEN deadline_at <= :now AND snoozed_until IS NULL THEN 1 END), count(snoozed_until) FROM "
+        f"(SELECT reason, deadline_at, snoozed_until FROM ({sql(source)}) WHERE {narrowed} LIMIT -1) GROUP BY reason"
     )
 
 
