@@ -20,8 +20,8 @@ BUILD = ROOT / ".build"
 VENV = ROOT / ".venv"
 NPM = ROOT / "tests" / "servers" / "npm"
 
-# Commands that tests call, and the Debian package that brings each.
-SYSTEM = {"chromium": "chromium", "git": "git", "npm": "npm", "promtool": "prometheus"}
+# Commands that tests and drills call, and the Debian package that brings each (faketime: the library that moves clocks).
+SYSTEM = {"chromium": "chromium", "faketime": "faketime", "git": "git", "npm": "npm", "promtool": "prometheus"}
 
 OLDEST = (3, 11)
 
