@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import SplitResult, urlsplit
 
-from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
+from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply, refusal
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
 from counterfoil.testing.loopback.process import LoopbackProcess
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
-from counterfoil.testing.loopback.stand_in import Body, StandIn
+from counterfoil.testing.loopback.stand_in import QUEUED, Body, StandIn
 
-NOT_FORWARDED = {
-    "refuse": error_reply(422, "refused", "refused without effect"),
-    "error-before-accept": error_reply(503, "unavailable", "nothing was accepted"),
+NOT_FORWARDED: dict[str, Callable[[Fault], Reply]] = {
+    "refuse": refusal,
+    "error-before-accept": lambda fault: error_reply(503, "unavailable", "nothing was accepted"),
 }
-FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", *NOT_FORWARDED})
+FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", QUEUED, *NOT_FORWARDED})
 HIDDEN = error_reply(500, "internal", "something failed after the request was accepted")
 HOP_BY_HOP = frozenset(
     {
@@ -47,8 +47,8 @@ class Proxy(StandIn):
 
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Forward a request, unless its fault says otherwise, and deliver what its fault leaves of the reply."""
-        fault = self.faults.take() if request.is_write else None
         n = self.traffic.count("requests" if request.is_write else "lookups")
+        fault = (self.queue() or self.faults.take()) if request.is_write else None
         reply = self._reply(request, fault)
         if request.is_write:
             self._note(n, request, fault, reply)
@@ -66,7 +66,7 @@ class Proxy(StandIn):
 
     def _reply(self, request: Request, fault: Fault | None) -> Reply:
         if fault is not None and fault.name in NOT_FORWARDED:
-            return NOT_FORWARDED[fault.name]
+            return NOT_FORWARDED[fault.name](fault)
         if request.is_write:
             self.traffic.count("forwarded")
         try:

@@ -55,6 +55,12 @@ class Reply:
         return json.dumps(self.body).encode() if self.content is None else self.content
 
 
+def refusal(fault: Fault) -> Reply:
+    """What `refuse` answers: 422, unless it was armed with a status and a body of its own."""
+    plain = error_reply(fault.status or 422, "refused", "refused without effect")
+    return plain if fault.body is None else Reply(plain.status, dict(fault.body))
+
+
 def error_reply(status: int, code: str, message: str) -> Reply:
     """A refusal in the shape that all loopback servers use: `{"error": {"type", "code", "message"}}`."""
     return Reply(status, {"error": {"type": "invalid_request_error", "code": code, "message": message}})

@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 LONGEST_HOLD_SECONDS = 60.0
@@ -11,10 +11,15 @@ LONGEST_HOLD_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One armed fault. `seconds` is the delay of `slow` and `late`, or None for the server's own default."""
+    """One armed fault. `seconds` is the delay of `slow` and `late`, or None for the server's own default.
+
+    `status` and `body` are what `refuse` answers, or None: contracts name their refusals differently.
+    """
 
     name: str
     seconds: float | None = None
+    status: int | None = None
+    body: Mapping[str, object] | None = None
 
 
 class Faults:
@@ -25,7 +30,15 @@ class Faults:
         self._armed: deque[Fault] = deque()
         self._lock = threading.Lock()
 
-    def arm(self, name: str, *, count: int = 1, seconds: float | None = None) -> None:
+    def arm(
+        self,
+        name: str,
+        *,
+        count: int = 1,
+        seconds: float | None = None,
+        status: int | None = None,
+        body: Mapping[str, object] | None = None,
+    ) -> None:
         """Arm a fault for the next `count` writes. ValueError for an unknown name or a number out of bounds."""
         if name not in self.supported:
             raise ValueError(f"unknown fault {name!r}; this server has: {', '.join(self.supported)}")
@@ -33,8 +46,10 @@ class Faults:
             raise ValueError(f"a fault is armed 1 to 10000 times, not {count}")
         if seconds is not None and not 0 <= seconds <= LONGEST_HOLD_SECONDS:
             raise ValueError(f"a fault lasts 0 to {LONGEST_HOLD_SECONDS:.0f} seconds, not {seconds}")
+        if status is not None and not 200 <= status <= 599:
+            raise ValueError(f"a reply has a status of 200 to 599, not {status}")
         with self._lock:
-            self._armed.extend([Fault(name, seconds)] * count)
+            self._armed.extend([Fault(name, seconds, status, body)] * count)
 
     def arm_text(self, text: str) -> None:
         """Arm from a command line: `drop-reply`, or `drop-reply:2` for the next two writes."""

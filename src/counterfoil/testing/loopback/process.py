@@ -57,15 +57,24 @@ class LoopbackProcess:
     ) -> None:
         self.close()
 
-    def fault(self, name: str, *, count: int = 1, seconds: float | None = None) -> None:
-        """Arm a fault for the next `count` writes. LoopbackFailed when the server has no such fault."""
-        body: dict[str, object] = {"fault": name, "count": count}
+    def fault(self, name: str, *, count: int = 1, seconds: float | None = None, **more: object) -> None:
+        """Arm a fault for the next `count` writes. `more`: status and body of `refuse`. LoopbackFailed for no such fault."""
+        body: dict[str, object] = {"fault": name, "count": count, **more}
         self.post("fault", body if seconds is None else {**body, "seconds": seconds})
 
     def wait(self, *, requests: int, seconds: float = 30.0) -> None:
         """Wait until so many writes have been decided since the start. TimeoutError when they have not in time."""
         if not self.post("wait", {"requests": requests, "seconds": seconds})["reached"]:
             raise TimeoutError(f"{requests} writes had not reached {self.url} within {seconds} s")
+
+    def wait_arrived(self, requests: int, *, seconds: float = 30.0) -> None:
+        """Wait until so many writes have come since the start, decided or not. TimeoutError when they have not in time."""
+        if not self.post("wait", {"arrived": requests, "seconds": seconds})["reached"]:
+            raise TimeoutError(f"{requests} writes had not come to {self.url} within {seconds} s")
+
+    def release(self) -> None:
+        """Let go of what `slow` and `queued` hold back."""
+        self.post("release")
 
     def requests(self) -> list[dict[str, object]]:
         """The request log, oldest first."""

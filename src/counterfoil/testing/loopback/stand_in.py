@@ -4,11 +4,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
+from counterfoil.testing.loopback.digest import as_object
 from counterfoil.testing.loopback.exchange import Exchange, Reply, Request
-from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Faults
+from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
 from counterfoil.testing.loopback.traffic import Traffic
 
 Body = dict[str, object]
+QUEUED = "queued"
+"""A write has arrived whole, and nobody looks at it before a `release`: a request on its way."""
 
 
 class StandIn(ABC):
@@ -41,25 +44,39 @@ class StandIn(ABC):
             return Reply(200, self.views()[name]())
         return Reply(200, self.commands()[name](request.json_object()))
 
+    def queue(self) -> Fault | None:
+        """Keep a write that has just arrived waiting, if it is to be `queued`. Bounded."""
+        fault = self.faults.take({QUEUED})
+        if fault is not None:
+            self.released.wait(LONGEST_HOLD_SECONDS)
+        return fault
+
     def arm(self, body: Body) -> object:
-        """`POST fault {fault, count, seconds}`; `{"fault": null}` disarms everything."""
+        """`POST fault {fault, count, seconds, status, body}`; `{"fault": null}` disarms everything."""
         name = body.get("fault")
         if name is None:
             self.faults.clear()
         else:
             seconds = None if body.get("seconds") is None else number(body, "seconds")
-            self.faults.arm(str(name), count=int(number(body, "count", 1)), seconds=seconds)
+            status = None if body.get("status") is None else int(number(body, "status"))
+            answer = None if body.get("body") is None else as_object(body["body"])
+            count = int(number(body, "count", 1))
+            self.faults.arm(str(name), count=count, seconds=seconds, status=status, body=answer)
         return {"faults": self.faults.names()}
 
     def wait(self, body: Body) -> object:
-        """`POST wait {requests, seconds}`: until so many writes have been decided since the start; at most a minute."""
-        wanted = int(number(body, "requests"))
+        """`POST wait {requests | arrived, seconds}`: until so many writes have been decided, or have come, since the start.
+
+        At most a minute.
+        """
+        name, counter = ("arrived", "requests") if "arrived" in body else ("requests", "decided")
+        wanted = int(number(body, name))
         seconds = min(number(body, "seconds", 30), LONGEST_HOLD_SECONDS)
-        reached = self.traffic.wait_for("decided", wanted, seconds=seconds)
-        return {"reached": reached, "requests": self.traffic.value("decided")}
+        reached = self.traffic.wait_for(counter, wanted, seconds=seconds)
+        return {"reached": reached, name: self.traffic.value(counter)}
 
     def release(self, body: Body) -> object:
-        """`POST release`: replies that `slow` holds back go out now, and no later one is held."""
+        """`POST release`: what `slow` and `queued` hold back goes on now, and no later one is held."""
         self.released.set()
         return {"released": True}
 

@@ -1,4 +1,4 @@
-"""`python -m counterfoil.testing.sandbox --kind KIND | --contract FILE [--fault F] [--port 0] [--records FILE]`."""
+"""`python -m counterfoil.testing.sandbox --kind KIND | --contract FILE [--fault F] [--port 0] [--records FILE] [--clock FILE]`."""
 
 import argparse
 from pathlib import Path
@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--fault", metavar="F[:COUNT]")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--records", type=Path, metavar="FILE")
+    parser.add_argument("--clock", type=Path, metavar="FILE", help="a clock that is shared with those who send")
     chosen = parser.parse_args()
     try:
         contract = (
@@ -27,7 +28,7 @@ def main() -> None:
             if chosen.kind
             else SandboxContract.from_json(parse_json(chosen.contract.read_bytes()))
         )
-        serve(contract, fault=chosen.fault, port=chosen.port, records=chosen.records)
+        serve(contract, fault=chosen.fault, port=chosen.port, records=chosen.records, clock=chosen.clock)
     except (ValueError, OSError, OverflowError) as reason:
         parser.error(str(reason))
 

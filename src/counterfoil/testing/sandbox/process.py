@@ -21,10 +21,12 @@ class SandboxProcess(LoopbackProcess):
         fault: str | None = None,
         port: int = 0,
         records: Path | None = None,
+        clock: Path | None = None,
     ) -> None:
         options = ["--port", str(port)]
         options += [] if fault is None else ["--fault", fault]
         options += [] if records is None else ["--records", str(records)]
+        options += [] if clock is None else ["--clock", str(clock)]
         if isinstance(kind, str):
             super().__init__(["--kind", kind, *options])
         else:
@@ -46,6 +48,10 @@ class SandboxProcess(LoopbackProcess):
         """Lose the sandbox's key store."""
         self.post("forget-keys")
 
-    def release(self) -> None:
-        """Let go of replies that `slow` holds back."""
-        self.post("release")
+    def lag(self, seconds: float) -> None:
+        """Let lookups show a record only so long after it was made."""
+        self.post("lookup-lag", {"seconds": seconds})
+
+    def lookups(self) -> list[dict[str, object]]:
+        """What was asked, the oldest first: path, status, and `hidden`, the records that exist and were not shown yet."""
+        return as_objects(self.get("lookups")["items"])

@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, replace
 
-from counterfoil.testing.loopback.exchange import Reply, Request, error_reply
+from counterfoil.testing.loopback.exchange import Reply, Request, error_reply, refusal
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
 from counterfoil.testing.sandbox.answers import mismatch, replay
 from counterfoil.testing.sandbox.clock import SandboxClock
@@ -96,6 +96,18 @@ class Receiver:
             self._land()
             self._changed.notify_all()
 
+    def hidden(self) -> int:
+        """How many records exist that a lookup does not show yet."""
+        with self._changed:
+            return self._lookups.hidden(self._clock.now())
+
+    def lag(self, seconds: float) -> None:
+        """From now on lookups show a record only so long after it was made. ValueError for less than nothing."""
+        if seconds < 0:
+            raise ValueError("a lookup lags by 0 seconds or more")
+        with self._changed:
+            self._lookups = Lookups(replace(self._contract, lookup_lag_seconds=seconds), self._records)
+
     def forget_keys(self) -> None:
         """Lose the key store, on the disk as well."""
         with self._changed:
@@ -142,9 +154,9 @@ class Receiver:
         name = None if fault is None else fault.name
         entry = self._keys.begin(identity, write.digest, self._clock.now())
         if name == "refuse":
-            refusal = error_reply(422, "refused", "refused without effect")
-            self._end(entry, refusal, None)
-            return Outcome(refusal, fault)
+            refused = refusal(fault or Fault("refuse"))
+            self._end(entry, refused, None)
+            return Outcome(refused, fault)
         if fault is not None and (name == "late" or (name == "hang" and self._contract.late_arrival_seconds > 0)):
             return self._later(identity, write, entry, fault)
         status = 500 if name == "error-after-accept" else 201

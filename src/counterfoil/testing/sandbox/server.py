@@ -6,32 +6,38 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from counterfoil.testing.loopback.exchange import Exchange, Request, error_reply
-from counterfoil.testing.loopback.faults import Faults
+from counterfoil.testing.loopback.faults import Fault, Faults
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
-from counterfoil.testing.loopback.stand_in import Body, StandIn, number
+from counterfoil.testing.loopback.stand_in import QUEUED, Body, StandIn, number
+from counterfoil.testing.loopback.traffic import Traffic
 from counterfoil.testing.sandbox.clock import SandboxClock
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.receiver import EFFECT, TRANSPORT, Outcome, Receiver
 from counterfoil.testing.sandbox.records import Records
 from counterfoil.testing.sandbox.writes import Write, read_write
 
-FAULTS = EFFECT | TRANSPORT
+FAULTS = EFFECT | TRANSPORT | {QUEUED}
 """The names that `--fault` and the control address take."""
 
 
 class Sandbox(StandIn):
     """One receiver behind HTTP."""
 
-    def __init__(self, contract: SandboxContract, records: Records, faults: Faults) -> None:
+    def __init__(
+        self, contract: SandboxContract, records: Records, faults: Faults, clock: SandboxClock | None = None
+    ) -> None:
         super().__init__(faults)
         self._contract = contract
-        self._receiver = Receiver(contract, records, faults, SandboxClock())
+        self._receiver = Receiver(contract, records, faults, clock or SandboxClock())
+        self._asked = Traffic()
 
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Answer a lookup or a write."""
         if not request.is_write:
+            hidden, reply = self._receiver.hidden(), self._receiver.lookup(request)
+            self._asked.note({"path": request.target, "status": reply.status, "hidden": hidden})
             self.traffic.count("lookups")
-            exchange.send(self._receiver.lookup(request))
+            exchange.send(reply)
             return
         n = self.traffic.count("requests")
         try:
@@ -43,8 +49,9 @@ class Sandbox(StandIn):
             return
         if write.key is None and write.reference is None:
             self.traffic.count("unledgered_writes")
+        queued = self.queue()
         outcome = self._receiver.write(write)
-        self._note(n, write, outcome)
+        self._note(n, write, outcome, outcome.fault or queued)
         # The signal comes after the effect and before the reply: who waits for it can kill or freeze in between.
         self.traffic.count("decided")
         exchange.hold(outcome.fault)
@@ -56,12 +63,13 @@ class Sandbox(StandIn):
         return {"records": self._receiver.witness(), **self.counts("requests", "unledgered_writes", "lookups")}
 
     def views(self) -> Mapping[str, Callable[[], object]]:
-        """Also `records`."""
-        return {**super().views(), "records": self.state}
+        """Also `records`, and `lookups`: what was asked, and how many records each answer did not show yet."""
+        return {**super().views(), "records": self.state, "lookups": lambda: {"items": self._asked.log()}}
 
     def commands(self) -> Mapping[str, Callable[[Body], object]]:
-        """Also `clock` and `forget-keys`."""
-        return {**super().commands(), "clock": self.move_clock, "forget-keys": self.forget_keys}
+        """Also `clock`, `lookup-lag` and `forget-keys`."""
+        own = {"clock": self.move_clock, "lookup-lag": self.lag, "forget-keys": self.forget_keys}
+        return {**super().commands(), **own}
 
     def move_clock(self, body: Body) -> object:
         """`POST clock {advance_seconds}`."""
@@ -69,12 +77,18 @@ class Sandbox(StandIn):
         self._receiver.advance(seconds)
         return {"advanced_seconds": seconds}
 
+    def lag(self, body: Body) -> object:
+        """`POST lookup-lag {seconds}`: lookups show a record only so long after it was made."""
+        seconds = number(body, "seconds")
+        self._receiver.lag(seconds)
+        return {"seconds": seconds}
+
     def forget_keys(self, body: Body) -> object:
         """`POST forget-keys`: the key store is lost."""
         self._receiver.forget_keys()
         return {"keys": 0}
 
-    def _note(self, n: int, write: Write, outcome: Outcome) -> None:
+    def _note(self, n: int, write: Write, outcome: Outcome, fault: Fault | None) -> None:
         self.traffic.note(
             {
                 "n": n,
@@ -83,7 +97,7 @@ class Sandbox(StandIn):
                 "key": write.key,
                 "reference": write.reference,
                 "payload_digest": write.digest,
-                "fault": None if outcome.fault is None else outcome.fault.name,
+                "fault": None if fault is None else fault.name,
                 "status": outcome.reply.status,
                 "record_id": None if outcome.place is None else outcome.place.rpartition("/")[2],
                 "replayed": outcome.replayed,
@@ -91,10 +105,18 @@ class Sandbox(StandIn):
         )
 
 
-def serve(contract: SandboxContract, *, fault: str | None = None, port: int = 0, records: Path | None = None) -> None:
+def serve(
+    contract: SandboxContract,
+    *,
+    fault: str | None = None,
+    port: int = 0,
+    records: Path | None = None,
+    clock: Path | None = None,
+) -> None:
     """Serve a sandbox until standard input closes, after one JSON line {url, control_url, pid, records_file} on stdout.
 
     `records` keeps its lines from an earlier start; without it the file is temporary. `fault` is NAME or NAME:COUNT.
+    `clock` is the file of a clock that is shared with those who send (`counterfoil.testing.clock`).
     ValueError for an unknown fault or a file that is not ours; OSError for a taken port or an unwritable file.
     """
     faults = Faults(FAULTS)
@@ -106,5 +128,5 @@ def serve(contract: SandboxContract, *, fault: str | None = None, port: int = 0,
             records = Path(folder) / "records.jsonl"
         kept = Records(records)
         stack.callback(kept.close)
-        server = LoopbackServer(Sandbox(contract, kept, faults), port)
+        server = LoopbackServer(Sandbox(contract, kept, faults, SandboxClock(clock)), port)
         serve_until_input_closes(server, {"records_file": str(records.resolve())})
