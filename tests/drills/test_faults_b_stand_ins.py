@@ -1,6 +1,7 @@
 """What the stand-ins lend to the drills: a request on its way, a refusal of the contract's own words, a lookup that lags."""
 
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +15,13 @@ from counterfoil.testing.sandbox import SandboxContract
 from counterfoil.testing.sandbox.process import SandboxProcess
 
 HEAD = {"Idempotency-Key": "k-1", "Counterfoil-Operation": "op_1"}
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Iterator[SharedClock]:
+    shared = SharedClock(tmp_path / "clock")
+    yield shared
+    shared.close()
 
 
 def posted(url: str, **head: str) -> httpx2.Response:
@@ -40,6 +48,12 @@ def test_a_queued_request_has_come_and_has_had_no_effect() -> None:
         thread.join(20)
         assert told == [201] and len(crm.records()) == 1
         assert [(line["fault"], line["replayed"]) for line in crm.requests()] == [(None, False), ("queued", True)]
+        crm.fault("queued")
+        thread, told = behind(crm.url)
+        crm.wait_arrived(3)
+        assert told == [] and len(crm.requests()) == 2, "armed anew, it holds anew"
+        crm.release()
+        thread.join(20)
 
 
 def test_a_queued_request_without_a_key_is_a_second_effect() -> None:
@@ -76,9 +90,11 @@ def test_a_refusal_is_worded_as_it_was_armed(through: bool) -> None:
             first.fault("refuse", status=99)
 
 
-def test_a_lookup_that_lags_follows_a_shared_clock(tmp_path: Path) -> None:
-    clock = SharedClock(tmp_path / "clock")
-    with SandboxProcess("lookup", clock=tmp_path / "clock") as crm:
+def test_a_lookup_that_lags_follows_a_shared_clock(tmp_path: Path, clock: SharedClock) -> None:
+    with SandboxProcess("lookup") as crm:
+        with pytest.raises(LoopbackFailed, match="there is no clock"):
+            crm.follow(tmp_path / "none")
+        crm.follow(tmp_path / "clock")
         crm.lag(30)
         posted(crm.url)
         asked = {"base_url": crm.url, "verify": False, "timeout": 5}
@@ -91,8 +107,7 @@ def test_a_lookup_that_lags_follows_a_shared_clock(tmp_path: Path) -> None:
             crm.lag(-1)
 
 
-def test_a_key_window_ends_on_a_shared_clock(tmp_path: Path) -> None:
-    clock = SharedClock(tmp_path / "clock")
+def test_a_key_window_ends_on_a_shared_clock(tmp_path: Path, clock: SharedClock) -> None:
     with SandboxProcess(SandboxContract(key_window_seconds=60), clock=tmp_path / "clock") as crm:
         posted(crm.url)
         posted(crm.url)

@@ -61,6 +61,7 @@ class StandIn(ABC):
             status = None if body.get("status") is None else int(number(body, "status"))
             answer = None if body.get("body") is None else as_object(body["body"])
             count = int(number(body, "count", 1))
+            self.released.clear()  # what is armed now is held again, and who was released has gone on
             self.faults.arm(str(name), count=count, seconds=seconds, status=status, body=answer)
         return {"faults": self.faults.names()}
 
@@ -76,7 +77,7 @@ class StandIn(ABC):
         return {"reached": reached, name: self.traffic.value(counter)}
 
     def release(self, body: Body) -> object:
-        """`POST release`: what `slow` and `queued` hold back goes on now, and no later one is held."""
+        """`POST release`: what `slow` and `queued` hold back goes on now, and no later one is held before the next fault."""
         self.released.set()
         return {"released": True}
 

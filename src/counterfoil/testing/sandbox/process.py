@@ -44,6 +44,10 @@ class SandboxProcess(LoopbackProcess):
         """Move the sandbox's clock forward."""
         self.post("clock", {"advance_seconds": seconds})
 
+    def follow(self, clock: Path) -> None:
+        """Take the time of those who share this clock's file."""
+        self.post("clock", {"follow": str(clock)})
+
     def forget_keys(self) -> None:
         """Lose the sandbox's key store."""
         self.post("forget-keys")

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from counterfoil.testing.loopback.exchange import Reply, Request, error_reply, refusal
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
@@ -107,6 +108,11 @@ class Receiver:
             raise ValueError("a lookup lags by 0 seconds or more")
         with self._changed:
             self._lookups = Lookups(replace(self._contract, lookup_lag_seconds=seconds), self._records)
+
+    def follow(self, shared: Path) -> None:
+        """Take the time of those who share a clock's file. ValueError when there is none."""
+        with self._changed:
+            self._clock.follow(shared)
 
     def forget_keys(self) -> None:
         """Lose the key store, on the disk as well."""

@@ -72,7 +72,10 @@ class Sandbox(StandIn):
         return {**super().commands(), **own}
 
     def move_clock(self, body: Body) -> object:
-        """`POST clock {advance_seconds}`."""
+        """`POST clock {advance_seconds}`, or `{follow: FILE}` for a clock that is shared with those who send."""
+        if "follow" in body:
+            self._receiver.follow(Path(str(body["follow"])))
+            return {"follows": body["follow"]}
         seconds = number(body, "advance_seconds")
         self._receiver.advance(seconds)
         return {"advanced_seconds": seconds}
