@@ -19,7 +19,7 @@ from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gather import gather
-from counterfoil.rules.key_window import same_bytes
+from counterfoil.rules.key_window import key_of, same_bytes
 from counterfoil.rules.recovery import Kind, rule
 from counterfoil.rules.recovery_facts import Resolution
 from counterfoil.rules.retry import retry_after_us
@@ -98,7 +98,6 @@ class MarkInFlight(RunVerb):
 
     def _attempt(self, tx: Transaction, operation: OperationRecord, key_number: int) -> AttemptRecord:
         contract = Contract.from_stored(parsed(tx.must(ContractRecord, self.target.contract_digest).body))
-        key = None if contract.key is None else ids.encode_key(operation.operation_id, key_number, contract.key.format)
         n = operation.attempts + 1
         review = newest_review(tx.find(ReviewRecord, "operation_id", operation.operation_id))
         return AttemptRecord(
@@ -111,7 +110,7 @@ class MarkInFlight(RunVerb):
             boot_id=self.boot_id,
             fence=self.fence,
             key_number=key_number,
-            idempotency_key=key,
+            idempotency_key=key_of(contract, operation, key_number),
             scope=self.target.scope,
             request_digest=self.request_digest,
             review_id=None if review is None else review.review_id,

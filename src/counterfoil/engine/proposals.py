@@ -175,7 +175,7 @@ class Prepare(RunVerb):
                 return replace(operation, version=operation.version + 1, reason=ParkReason.POSSIBLE_REPEAT)
             return operation
         known = tx.find(BusinessKeyRecord, "business_key", self.intent.business_key)
-        holders = [held for held in known if held.held_until is None or held.held_until > tx.now]
+        holders = carriers(known, tx.now)
         mine = next((held for held in holders if held.operation_id == operation.operation_id), None)
         if mine is not None:
             if mine.payload_digest != operation.payload_digest:
@@ -225,6 +225,11 @@ class Prepare(RunVerb):
             and other.status is not OperationStatus.FAILED
             for other in tx.find(OperationRecord, "run_id", self.run_id)
         )
+
+
+def carriers(known: Sequence[BusinessKeyRecord], now: int) -> list[BusinessKeyRecord]:
+    """Who carries this intention, over all runs: only `failed` lets go of it, and a person's `failed` not at once."""
+    return [held for held in known if held.held_until is None or held.held_until > now]
 
 
 def _lineage(run_id: str, intent: Intent) -> tuple[Read, ...]:

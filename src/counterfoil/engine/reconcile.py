@@ -12,16 +12,17 @@ from counterfoil.engine.advance import Advanced
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.failures import said
+from counterfoil.engine.gate import gated_name
 from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.situation import Target, target_of
-from counterfoil.model import ids
 from counterfoil.model.codec import canonical, digest_of, parsed
 from counterfoil.model.contract_parts import Found, Seen
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord
 from counterfoil.receivers.http import LookupUnreachable, Reader
+from counterfoil.rules.key_window import key_of
 
 LOOKUP_TIMEOUT_S = 30.0  # one read
 LONGEST_LOOKUP_S = 180.0  # all of it, however it reads: user code may have no limit of its own
@@ -45,8 +46,7 @@ async def ask_receiver(
     if lookup is None or isinstance(lookup.function, str):
         raise Refused("no_lookup", operation_id=record.operation_id)
     endpoint = endpoint_of(opened.registry, operation, opened.environ)
-    key_format = operation.contract.key.format if operation.contract.key else None
-    key = None if key_format is None else ids.encode_key(record.operation_id, record.key_number, key_format)
+    key = key_of(operation.contract, record, record.key_number)
     first = datetime.fromtimestamp((record.first_sent_at or record.prepared_at) / 1_000_000, UTC)
     reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S)
     payload = loaded(
@@ -102,7 +102,10 @@ async def look_up(opened: Opened, operation_id: str, by: str | None = None) -> A
 def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:
     """The operation as this process would send it now."""
     endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
-    target = target_of(record, endpoint.scope, operation.review_facts())
+    review = operation.review_facts()
+    target = target_of(
+        record, endpoint.scope, review, gated_name(opened, record, review_needed=review is not None)
+    )
     return replace(
         target,
         clock_jump=opened.clock_jumped(),

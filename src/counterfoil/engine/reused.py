@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.proposals import carriers
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model.installation import BusinessKeyRecord
 from counterfoil.model.journal import EntryKind
@@ -73,7 +74,7 @@ class Follow(RunVerb):
     def _freed(self, tx: Transaction, operation: OperationRecord) -> bool:
         """`failed` frees the key: this operation carries the intention from here on, if nobody else took it first."""
         known = tx.find(BusinessKeyRecord, "business_key", self.business_key)
-        holders = [h for h in known if h.held_until is None or h.held_until > tx.now]
+        holders = carriers(known, tx.now)
         if any(holder.operation_id == self.first_id for holder in holders):
             return False  # a person's `failed`: held until nothing can arrive late any more
         equal = [holder for holder in holders if holder.payload_digest == operation.payload_digest]

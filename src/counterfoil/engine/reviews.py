@@ -16,7 +16,7 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.authority import acts_alone, approvals_of, heads, proposers
+from counterfoil.rules.authority import acts_alone, approvals_of, heads, is_about, proposers
 from counterfoil.rules.links import Link, answer_id_of, check_person, check_use, link_in
 from counterfoil.rules.signing import expires_at_of, holds
 from counterfoil.rules.wishes import about_review
@@ -166,7 +166,7 @@ class Answer(RunVerb):
             return "expired" if state == "expired" else "closed", Refused(
                 "review_closed", review_id=review.review_id, state=state
             )
-        if review.digest != self.digest:
+        if not is_about(review, self.digest):
             return "other_digest", Refused(
                 "digest_mismatch", review_id=review.review_id, asked=review.digest, given=self.digest
             )

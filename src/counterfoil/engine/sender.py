@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from counterfoil.engine.attempts import EndAttempt, MarkInFlight
-from counterfoil.engine.clock import boot_id, host_name
+from counterfoil.engine.clock import Clock, boot_id, host_name
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
@@ -14,7 +14,6 @@ from counterfoil.engine.invoke import invoke
 from counterfoil.engine.situation import Target
 from counterfoil.engine.steps import CountTry
 from counterfoil.engine.withdraw import Withdraw
-from counterfoil.model import ids
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Meaning
 from counterfoil.model.errors import CounterfoilError, StepFailed
@@ -23,8 +22,14 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.receivers.http import AttemptOver, Sender
 from counterfoil.receivers.sending import Sending
 from counterfoil.rules.classify import classify
+from counterfoil.rules.key_window import key_of
 
 MARGIN_US = 5_000_000  # an attempt's deadline lies this far behind its request's time-out
+
+
+def deadline_passed(clock: Clock, boot_deadline: int, wall_deadline: int) -> bool:
+    """Nothing may begin to leave any more: on the earlier of a clock that counts sleep and the wall clock."""
+    return clock.boot_us() >= boot_deadline or clock.now_us() >= wall_deadline
 
 
 class AttemptGate:
@@ -77,8 +82,7 @@ class AttemptGate:
 
     def first_byte(self) -> None:
         self._execution.opened.boundaries.reach("operation.first_byte")
-        clock = self._execution.opened.clock
-        if clock.boot_us() >= self._boot_deadline or clock.now_us() >= self._wall_deadline:
+        if deadline_passed(self._execution.opened.clock, self._boot_deadline, self._wall_deadline):
             raise AttemptOver("the attempt's deadline passed before its first byte")
 
     def replied(self, exchange: Exchange) -> None:
@@ -101,9 +105,7 @@ class OperationCall:
         contract = operation.contract
         self.operation_id = record.operation_id
         self.attempt = record.attempts + 1
-        self.key = (
-            None if contract.key is None else ids.encode_key(record.operation_id, key_number, contract.key.format)
-        )
+        self.key = key_of(contract, record, key_number)
         self._contract = contract
         self._gate = gate
         self.http = Sender(

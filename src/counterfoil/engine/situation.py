@@ -6,6 +6,7 @@ from typing import Any
 
 from counterfoil.engine.approving import approving_reads, stands
 from counterfoil.engine.decisions import in_doubt
+from counterfoil.engine.gate import gate_reads, send_of, uncovered
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
@@ -27,7 +28,7 @@ class Target:
     """The fixed parts of an operation that its reads need, and what only this process knows of it.
 
     `scope` is the digest of what narrows a key here and now; `clock_jump` says that the clocks disagree; `patience_us` is
-    its owner's time, for which a receiver is asked in vain.
+    its owner's time, for which a receiver is asked in vain; `gated` is its name where its sending needs a drill or a waiver.
     """
 
     operation_id: str
@@ -39,6 +40,7 @@ class Target:
     clock_jump: bool = False
     patience_us: int = DAY_US
     approval_scope: str | None = None  # None: from a process that does not send, so no review is opened there
+    gated: str | None = None
 
     def reads(self) -> tuple[Read, ...]:
         reads = [
@@ -55,6 +57,8 @@ class Target:
             Read.all(SuspensionRecord),
             *approving_reads(self.run_id),
         ]
+        if self.gated is not None:
+            reads += gate_reads(self.gated)
         if self.business_key is not None:
             reads += [
                 Read.by(BusinessKeyRecord, "business_key", self.business_key),
@@ -63,11 +67,14 @@ class Target:
         return tuple(reads)
 
 
-def target_of(operation: OperationRecord, scope: str, review: dict[str, Any] | None) -> Target:
+def target_of(
+    operation: OperationRecord, scope: str, review: dict[str, Any] | None, gated: str | None = None
+) -> Target:
     """As a process addresses it that does not send."""
     return Target(
-        operation.operation_id, operation.run_id, operation.contract_digest, operation.business_key, scope, review
-    )
+        operation.operation_id, operation.run_id, operation.contract_digest, operation.business_key, scope, review,
+        gated=gated,
+    )  # fmt: skip
 
 
 def operation_in(tx: Transaction, target: Target) -> OperationRecord:
@@ -85,14 +92,18 @@ def newest_review(reviews: Sequence[ReviewRecord]) -> ReviewRecord | None:
     return max(reviews, key=lambda review: review.number, default=None)
 
 
+def own_reviews(tx: Transaction, operation: OperationRecord) -> Sequence[ReviewRecord]:
+    """The reviews whose approval an operation may draw on: its own. One approval serves one operation, once."""
+    return tx.find(ReviewRecord, "operation_id", operation.operation_id)
+
+
 def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord | None = None) -> Situation:
     """Rows to facts. `operation` replaces the stored row while a verb is changing it."""
     run = tx.must(RunRecord, target.run_id)
     operation = operation or operation_in(tx, target)
     contract = Contract.from_stored(parsed(tx.must(ContractRecord, target.contract_digest).body))
     # What was said of another version, also "please revise", says nothing of this one.
-    reviews = tx.find(ReviewRecord, "operation_id", target.operation_id)
-    review = newest_review([r for r in reviews if r.proposal_version == operation.proposal_version])
+    review = newest_review([r for r in own_reviews(tx, operation) if r.proposal_version == operation.proposal_version])
     attempts = tx.find(AttemptRecord, "operation_id", target.operation_id)
     incidents = _incidents(tx, target)
     budget, next_try_at = _budget(run, attempts, tx.now)
@@ -148,6 +159,9 @@ def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationR
     # A run that waits for a child in doubt sends nothing either (rule 13).
     if any(child.reason == ParkReason.OUTCOME_UNKNOWN for child in tx.find(RunRecord, "parent_run_id", target.run_id)):
         return "other_doubt"
+    # On every attempt, as an approval is: a waiver that ended forbids a repeat too, and never a question (rule 10).
+    if target.gated is not None and uncovered(tx, send_of(operation, run)):
+        return "paused"
     return None
 
 

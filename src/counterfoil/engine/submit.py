@@ -16,6 +16,11 @@ from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
+def run_of(tx: Transaction, run_id: str) -> RunRecord | None:
+    """The run of a request id. What has ended still answers for it, for ever."""
+    return tx.get(RunRecord, run_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Submit(RunVerb):
     """Gives `new` or `existing`. Raises Refused(request_conflict) for other content under a known request id."""
@@ -38,7 +43,7 @@ class Submit(RunVerb):
     def decide(self, tx: Transaction) -> str:
         if self.by is not None and self.parent_run_id is None:  # a child is its parent's doing
             permitted(tx, self.by, Wish(Act.SUBMIT, self.workflow))
-        known = tx.get(RunRecord, self.run_id)
+        known = run_of(tx, self.run_id)
         if known is not None:
             if known.input_digest != self.input_digest:
                 raise Refused(

@@ -57,13 +57,17 @@ def absence_counts_from(situation: Situation) -> int:
     The latest of each attempt's deadline, the moment its sender was proven gone, and the restore; then the time in which
     a request that left may still arrive, and the time in which an effect may still be invisible.
     """
-    lookup = situation.contract.lookup
-    times = (lookup.arrives_within, lookup.visible_within) if lookup is not None else ()
-    allowed = sum(microseconds(time) for time in times if time is not None)
     ends = [_end(attempt) for attempt in situation.attempts if not is_closed(attempt)]
     if situation.lost_attempts:
         ends.append(situation.restore.restore_at or 0)
-    return max(ends, default=0) + allowed
+    return max(ends, default=0) + hidden_for(situation.contract)
+
+
+def hidden_for(contract: Contract) -> int:
+    """How long an effect may stay out of sight, in microseconds: until its request arrives, then until lookups show it."""
+    lookup = contract.lookup
+    times = (lookup.arrives_within, lookup.visible_within) if lookup is not None else ()
+    return sum(microseconds(time) for time in times if time is not None)
 
 
 def ask_again_at(situation: Situation) -> int:

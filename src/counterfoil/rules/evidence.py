@@ -39,17 +39,14 @@ def sender_fact(situation: Situation) -> Sender:
         return Sender.NOT_PROVEN  # still there, or nobody to be gone
     if situation.restore_open or not (situation.attempts or situation.lost_attempts):
         return Sender.NOT_PROVEN  # whoever sent in the stretch we have lost may still be at it
-    gone = all(
-        # Finishing a restore is a person's word that every sender from before it is gone.
-        attempt.sender_gone_at is not None or _attested(attempt, situation)
-        for attempt in open_attempts(situation)
-    )
+    gone = all(proven_gone(attempt, situation) for attempt in open_attempts(situation))
     return Sender.GONE if gone else Sender.NOT_PROVEN
 
 
-def _attested(attempt: AttemptRecord, situation: Situation) -> bool:
+def proven_gone(attempt: AttemptRecord, situation: Situation) -> bool:
+    """Its sender recorded its end, the lock of its process is free, or a person said so by finishing a restore."""
     restore = situation.restore
-    return (
+    return attempt.sender_gone_at is not None or (
         restore.restore_state == "finished"
         and restore.restore_at is not None
         and attempt.started_at <= restore.restore_at

@@ -5,6 +5,7 @@ from typing import Any
 
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.rules.absence import absence_counts_from, ask_again_at, lookup_fact
+from counterfoil.rules.authority import is_about
 from counterfoil.rules.evidence import attempt_fact, evidence_fact, sender_fact, sent_fact
 from counterfoil.rules.key_window import busy_until, key_fact, repeat_until
 from counterfoil.rules.recovery_facts import (
@@ -119,7 +120,7 @@ def _approved(review: ReviewRecord, situation: Situation) -> Authority:
     bound = (
         situation.signed
         and review.operation_id == operation.operation_id
-        and review.digest == operation.payload_digest
+        and is_about(review, operation.payload_digest)
         and review.proposal_version == operation.proposal_version
         and review.used_by in (None, *(attempt.attempt_id for attempt in situation.attempts))  # one use
         and _scope_holds(json.loads(review.scope or "{}"), situation)

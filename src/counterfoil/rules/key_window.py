@@ -5,8 +5,9 @@ import json
 from collections.abc import Mapping
 from datetime import timedelta
 
+from counterfoil.model import ids
 from counterfoil.model.contract import Contract, IdempotencyKey, Meaning
-from counterfoil.model.operation import AttemptRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.rules.classify import status_class
 from counterfoil.rules.recovery_facts import Key, Resolution
 from counterfoil.rules.situation import Situation, is_closed
@@ -20,6 +21,11 @@ _SPENT_KEY = (Meaning.KEY_POISONED, Meaning.KEY_MISMATCH)
 def microseconds(duration: timedelta) -> int:
     """A duration as integer microseconds."""
     return duration // _US
+
+
+def key_of(contract: Contract, operation: OperationRecord, key_number: int) -> str | None:
+    """What the receiver gets as key: the same for every attempt under one key number, so that a repeat is known as one."""
+    return None if contract.key is None else ids.encode_key(operation.operation_id, key_number, contract.key.format)
 
 
 def key_fact(situation: Situation, resolution: Resolution) -> Key:
@@ -59,6 +65,12 @@ def repeat_until(situation: Situation) -> int | None:
     # A repeat begun now arrives at worst after its own timeout and the late-arrival time: that, too, must be inside.
     needed = microseconds(situation.contract.request_timeout) + _late(situation.contract, window) + _margin(key, window)
     return start + window - needed
+
+
+def window_over(situation: Situation) -> bool:
+    """A repeat begun now may meet a receiver that has forgotten the key: it would act again."""
+    until = repeat_until(situation)
+    return until is not None and situation.now > until
 
 
 def inside_window(situation: Situation, attempt: AttemptRecord) -> bool:
@@ -142,8 +154,7 @@ def _told_whole(attempt: AttemptRecord) -> bool:
 
 
 def _closed(situation: Situation, attempts: list[AttemptRecord], key: IdempotencyKey, resolution: Resolution) -> bool:
-    until = repeat_until(situation)
-    if until is not None and situation.now > until:
+    if window_over(situation):
         return True
     # An answer of a class that the receiver does not save: the effect may be there and the key unknown.
     saves = key.saves or {"2xx"}
