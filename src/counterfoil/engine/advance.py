@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from counterfoil.engine.proposals import scope_of
@@ -18,7 +19,7 @@ from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import budget_left
 from counterfoil.rules.gather import Situation, gather, next_look_at
-from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, rule
+from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, Stop, rule
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -163,6 +164,51 @@ def park_reason_of(ruling: Ruling, run: RunRecord, now: int) -> ParkReason:
     if ruling.reason == Ask.BUDGET:
         return budget_left(parsed(run.budget), run, now) or ParkReason.BUDGET_ATTEMPTS
     return ParkReason(ruling.reason or ParkReason.INCONSISTENT)
+
+
+class Then(StrEnum):
+    """What whoever drives an operation does after a ruling."""
+
+    ENDED = "ended"
+    TRY = "try"
+    ASK = "ask"
+    WAIT = "wait"
+    STAND = "stand"  # only a person, or the end of a stop, moves it
+    OPEN = "open"
+    AGAIN = "again"  # the ruling was written: ask the table again
+
+
+_THEN = {
+    Kind.SEND: Then.TRY, Kind.REPEAT: Then.TRY, Kind.LOOK_UP: Then.ASK, Kind.WAIT: Then.WAIT, Kind.HOLD: Then.STAND,
+    Kind.ASK_PERSON: Then.STAND, Kind.OPEN_REVIEW: Then.OPEN, Kind.OPEN_RENEWAL: Then.OPEN,
+}  # fmt: skip
+_ENDS = frozenset({Kind.NOTHING, Kind.RECORD_SUCCESS, Kind.RECORD_FAILURE, Kind.CLOSE_NEVER_SENT})
+
+
+def then_of(advanced: Advanced) -> Then:
+    """The one step that follows a ruling. The driver takes it, and so does the explorer's worker."""
+    kind = advanced.ruling.kind
+    if advanced.operation.status.closed and kind in _ENDS:
+        return Then.ENDED
+    return _THEN.get(kind, Then.AGAIN)
+
+
+_STOPPED_FOR = {
+    Stop.RESTORED: ParkReason.RESTORED, Stop.SUSPENDED: ParkReason.WRITES_SUSPENDED,
+    Stop.PAUSED: ParkReason.WRITES_SUSPENDED, Stop.INCIDENT: ParkReason.DUPLICATE_FOUND,
+    Stop.CLOCK_JUMP: ParkReason.CLOCK_JUMP,
+}  # fmt: skip
+
+
+def demanded(advanced: Advanced, run: RunRecord, now: int) -> ParkReason | None:
+    """Under which reason a person is asked after Then.STAND. None: another operation's doubt, or nothing of its own."""
+    ruling, held = advanced.ruling, advanced.operation.reason
+    if ruling.kind is Kind.ASK_PERSON:
+        return park_reason_of(ruling, run, now)
+    stop = Stop(ruling.reason or "none")
+    if stop is Stop.HELD and held in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT):
+        return ParkReason(held)
+    return _STOPPED_FOR.get(stop)
 
 
 def _asked(tx: Transaction, target: Target, operation: OperationRecord, ruling: Ruling) -> OperationRecord:

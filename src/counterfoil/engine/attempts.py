@@ -1,6 +1,6 @@
 """One try to send: in flight before a byte leaves, and whatever came back after it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -245,6 +245,17 @@ class EndAttempt(RunVerb):
             first_sent_at=operation.first_sent_at if sent else None,
             doubt_at=operation.doubt_at if sent else None,
         )
+
+
+def senders_gone(
+    attempts: Sequence[AttemptRecord], worker_id: str, is_gone: Callable[[AttemptRecord], bool]
+) -> tuple[str, ...]:
+    """Attempts whose process is newly proven dead, by id. `worker_id` is who asks: it lives."""
+    return tuple(
+        attempt.attempt_id
+        for attempt in attempts
+        if attempt.sender_gone_at is None and attempt.worker_id != worker_id and is_gone(attempt)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from counterfoil.engine.advance import Advance, Advanced, OpenReview, park_reason_of
-from counterfoil.engine.attempts import SenderGone
+from counterfoil.engine.advance import Advance, Advanced, OpenReview, Then, demanded, then_of
+from counterfoil.engine.attempts import SenderGone, senders_gone
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.gate import send_of
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
@@ -19,6 +20,7 @@ from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
+from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
@@ -49,36 +51,30 @@ async def _done(
 ) -> bool:
     """Act on one ruling. True when the operation is closed."""
     key = f"operation {target.operation_id}"
-    kind = advanced.ruling.kind
-    if advanced.operation.status.closed and kind in (
-        Kind.NOTHING,
-        Kind.RECORD_SUCCESS,
-        Kind.RECORD_FAILURE,
-        Kind.CLOSE_NEVER_SENT,
-    ):
+    then = then_of(advanced)
+    if then is not Then.STAND:
         execution.demands.note(key, None)
-        return True
-    if kind not in (Kind.ASK_PERSON, Kind.HOLD):
-        execution.demands.note(key, None)
-    match kind:
-        case Kind.SEND | Kind.REPEAT if (due := _pause(execution, target.operation_id)) is not None:
+    match then:
+        case Then.ENDED:
+            return True
+        case Then.TRY if (due := _pause(execution, target.operation_id)) is not None:
             sentence = f"waits to try {operation.name} again"
             await execution.wait(Wait("timer", target.operation_id, due, due, due, sentence), branch=branch)
-        case Kind.SEND | Kind.REPEAT:
+        case Then.TRY:
             await execution.owned(attempt(execution, operation, advanced.operation, target))
             execution.catch_up()
-        case Kind.LOOK_UP:
+        case Then.ASK:
             await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
             execution.catch_up()
-        case Kind.WAIT:
+        case Then.WAIT:
             await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
-        case Kind.HOLD | Kind.ASK_PERSON:
+        case Then.STAND:
             execution.demands.note(key, _demand(execution, advanced))
             await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
-        case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
+        case Then.OPEN:
             await execution.owned(execution.write(OpenReview(execution.run.run_id, target)))
             execution.catch_up()
-        case _:
+        case Then.AGAIN:
             pass  # written in the database: ask again
     return False
 
@@ -97,18 +93,15 @@ def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
     """Under which reason a person is asked. Another operation's doubt, or a clock, makes no demand of its own."""
     record, ruling = advanced.operation, advanced.ruling
     detail = f"op-{record.number} ({record.name}): case {advanced.case.letter}, {advanced.case.sentence}"
-    if ruling.kind is Kind.ASK_PERSON:
-        with execution.opened.read() as reader:
-            run = reader.get(RunRecord, execution.run.run_id) or execution.run
-        reason = park_reason_of(ruling, run, execution.opened.clock.now_us())
-        return Demand(reason, detail, _owner(execution, record, reason))
-    reasons = {
-        Stop.RESTORED: ParkReason.RESTORED, Stop.SUSPENDED: ParkReason.WRITES_SUSPENDED, Stop.PAUSED: ParkReason.WRITES_SUSPENDED,
-        Stop.INCIDENT: ParkReason.DUPLICATE_FOUND, Stop.CLOCK_JUMP: ParkReason.CLOCK_JUMP,
-        Stop.HELD: ParkReason(record.reason) if record.reason in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT) else None,
-    }  # fmt: skip
-    held = reasons.get(Stop(ruling.reason or "none"))
-    return None if held is None else Demand(held, detail, _owner(execution, record, held))
+    with execution.opened.read() as reader:
+        run = reader.get(RunRecord, execution.run.run_id) or execution.run
+    held = demanded(advanced, run, execution.opened.clock.now_us())
+    if held is None:
+        return None
+    undrilled = send_of(record, execution.run) if ruling.reason == Stop.PAUSED else None
+    if undrilled is not None:
+        detail = f"drill_missing: op-{record.number}: {sentence_of(undrilled)}. Case {advanced.case.letter}."
+    return Demand(held, detail, _owner(execution, record, held), undrilled)
 
 
 def _owner(execution: Execution, record: OperationRecord, reason: ParkReason) -> dict[str, Any]:
@@ -168,11 +161,7 @@ async def _prove_senders_gone(execution: Execution, operation: Operation[Any, An
     opened = execution.opened
     with opened.read() as reader:
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
-    gone = tuple(
-        a.attempt_id
-        for a in attempts
-        if a.sender_gone_at is None and a.worker_id != execution.worker_id and holder_is_gone(opened.locks, a)
-    )
+    gone = senders_gone(attempts, execution.worker_id, lambda held: holder_is_gone(opened.locks, held))
     if gone:
         target = here(execution.opened, operation, record)
         await execution.write(SenderGone(execution.run.run_id, target, gone))
