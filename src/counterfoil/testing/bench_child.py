@@ -39,6 +39,11 @@ def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) ->
     if arguments.get("clock"):
         app.clock = SharedClock(Path(arguments["clock"]))
     redirect(app, arguments.get("receivers") or {})
+    arm(app, arguments, say)
+
+
+def arm(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """What happens at boundaries from here on: {crash_at, freeze_at, passed, watch}, as `place` has them."""
     app.boundaries.crash = crash_point(arguments.get("crash_at"))
     if arguments.get("passed"):
         app.boundaries.observers.append(_written_to(arguments["passed"]))

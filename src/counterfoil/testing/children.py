@@ -89,7 +89,8 @@ class Child:
 class Children:
     """A fork server for one application, `MODULE:NAME`, and the children it has forked. A context manager."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, environ: Mapping[str, str] | None = None) -> None:
+        """`environ`: more settings for the server, which the application may need when it is imported."""
         self._lock = RLock()
         self._made: list[Child] = []
         self._unread = b""
@@ -97,7 +98,7 @@ class Children:
             [sys.executable, "-m", "counterfoil.testing.fork_server", target],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
+            env=os.environ | dict(environ or {}) | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
             start_new_session=True,
         )
         self._ready = False

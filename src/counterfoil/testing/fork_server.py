@@ -59,10 +59,13 @@ def _woken(number: int, frame: FrameType | None) -> None:
 
 
 def _warm() -> None:
-    """Load what a first exchange would load, once for all children."""
+    """Load what a first exchange would load, once for all children; and what an agent loads when it is first asked."""
     tls()
     for name in ("anyio._backends._asyncio", "httpcore2"):
         importlib.import_module(name)
+    if "pydantic_ai" in sys.modules:
+        with suppress(ImportError):
+            importlib.import_module("pydantic_ai.models.openai")
 
 
 def _reap(children: set[int]) -> None:

@@ -1,0 +1,1 @@
+"""Drills: rehearsed failures of the user's own workflow, judged at the receiver and in the journal."""

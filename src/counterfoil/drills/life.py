@@ -1,0 +1,161 @@
+"""What children of a drill do: a whole life of the user's workflow, or one part of it, with the people who act in it.
+
+Each function is called in a child with (app, arguments, say); `Stage.start` gives the arguments.
+"""
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil.app.application import App
+from counterfoil.app.opening import Founding
+from counterfoil.app.secrets import hashed
+from counterfoil.app.submitted import waits_for_person
+from counterfoil.engine.administration import NewPerson
+from counterfoil.model.errors import Refused
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.testing.bench_child import arm, place, skip_time
+
+SECRET = "drill"
+REVIEWERS = ("ana", "oscar", "ines")
+HASH = hashed(SECRET, "d1")  # slow on purpose, so it is made once, before the children are forked
+LOOK_US = 20_000
+AT_BOUNDARIES = frozenset({"crash_at", "freeze_at", "passed", "watch"})
+
+Say = Callable[[object], None]
+
+
+# ---------------------------------------------------------------------- the place
+
+
+def placed(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Open the case's database, made if there is none. Only then what is to happen at boundaries is armed."""
+    place(app, {name: value for name, value in arguments.items() if name not in AT_BOUNDARIES}, say)
+    if arguments.get("without"):
+        importlib.import_module("counterfoil.testing.guards").remove(arguments["without"])
+    app.open(founding(app))
+    arm(app, arguments, say)
+
+
+def founding(app: App) -> Founding:
+    """Reviewers who hold every role that the application names."""
+    roles = tuple(app.roles())
+    return Founding(people=tuple(NewPerson(name, roles, HASH) for name in REVIEWERS))
+
+
+# ---------------------------------------------------------------------- lives
+
+
+def live(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Submit, answer what is asked, and work until the run is at rest. Says {run_id, admitted} and {at_rest: {...}}."""
+    placed(app, arguments, say)
+    asyncio.run(_lived(app, arguments, say, answers=True))
+    app.close()
+
+
+def work(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, but nobody answers a review or sends a signal: a worker alone."""
+    placed(app, arguments, say)
+    asyncio.run(_lived(app, arguments, say, answers=False))
+    app.close()
+
+
+def submit(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Submit, and nothing else. Says {run_id, admitted}, or {refused: code}."""
+    placed(app, arguments, say)
+    try:
+        said: object = asyncio.run(submitted(app, arguments))
+    except Refused as refused:
+        said = {"refused": refused.code}
+    say(said)
+    app.close()
+
+
+async def submitted(app: App, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The scenario's input under its request id: {run_id, admitted}. Raises Refused as `app.runs.submit`."""
+    answer = await app.runs.submit(arguments["workflow"], arguments["input"], request_id=arguments["request_id"])
+    return {"run_id": answer["run_id"], "admitted": answer["admitted"]}
+
+
+async def _lived(app: App, arguments: dict[str, Any], say: Say, *, answers: bool) -> None:
+    said = await submitted(app, arguments)
+    say(said)
+    run_id, opened = str(said["run_id"]), app.open()
+    changed, loop = asyncio.Event(), asyncio.get_running_loop()
+    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
+    worker = app.new_worker()
+    part = asyncio.create_task(worker.run())
+    try:
+        while True:
+            changed.clear()
+            if part.done():
+                part.result()
+            if worker.problems:
+                raise worker.problems[0]
+            acted = answers and await _people(app, run_of(app, run_id), arguments["signals"])
+            run = run_of(app, run_id)
+            if not acted and at_rest(app, run):
+                say({"at_rest": {"run_id": run_id, "state": run.state.value, "reason": run.reason}})
+                return
+            skip_time(app, worker, run_id)
+            await opened.clock.wait(changed, opened.clock.now_us() + LOOK_US)
+    finally:
+        worker.stop()
+        await asyncio.wait([part])
+
+
+# ---------------------------------------------------------------------- people
+
+
+async def _people(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
+    """What people do about a waiting run, each time they look. Doubts are left as they are. True if somebody acted."""
+    if run.state is not RunState.WAITING:
+        return False
+    if run.reason == "signal":
+        return await _signalled(app, run, signals)
+    return await answered(app) > 0
+
+
+async def answered(app: App) -> int:
+    """Every open review is approved, by as many reviewers as it needs: how many answers were given."""
+    given = 0
+    for review in app.reviews.list(state="open")["items"]:
+        for person in REVIEWERS:
+            state = await _approved(app, review, person)
+            given += state is not None
+            if state not in (None, "open"):
+                break
+    return given
+
+
+async def _approved(app: App, review: dict[str, Any], person: str) -> str | None:
+    """The review's state after the answer; None where this person may not answer, or somebody was faster."""
+    try:
+        answer = await app.reviews.approve(review["review_id"], digest=review["digest"], by=person, secret=SECRET)
+    except Refused:
+        return None
+    return str(answer["state"])
+
+
+async def _signalled(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
+    for name, payload in signals.items():
+        await app.signals.send(run.run_id, name, payload, signal_id=f"drill-{name}")
+    return bool(signals)
+
+
+# ---------------------------------------------------------------------- looking
+
+
+def run_of(app: App, run_id: str) -> RunRecord:
+    """A run as it is stored."""
+    with app.open().read() as reader:
+        run = reader.get(RunRecord, run_id)
+    assert run is not None, "a submitted run is stored"
+    return run
+
+
+def at_rest(app: App, run: RunRecord) -> bool:
+    """Ended, parked, or waiting for somebody who has not answered."""
+    with app.open().read() as reader:
+        return run.state.ended or waits_for_person(reader, run, app.clock.now_us())

@@ -1,0 +1,27 @@
+"""A scenario: what a drill plays. Declared beside the workflow, or derived from its code where that is possible."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from counterfoil.testing.sandbox.contract import SandboxContract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One input of one workflow, and what stands around it.
+
+    `workflow`: its name. `input`: plain JSON. `other_input`: other content for the same request id, for the faults that
+    need it. `name`: needed where a workflow has several scenarios. `sandboxes`: per receiver a kind of the sandbox, or the
+    contract it keeps. `environ`: more settings of the children. `signals`: per signal the payload that somebody sends when
+    the run waits for it. `only`: the faults that are played with it (names or globs); None for all.
+    """
+
+    workflow: str
+    input: Any
+    other_input: Any = None
+    name: str | None = None
+    sandboxes: Mapping[str, str | SandboxContract] = field(default_factory=dict[str, str | SandboxContract])
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    signals: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    only: tuple[str, ...] | None = None
