@@ -24,8 +24,10 @@ ORDER = (
     "conformance",
     "migration",
     "simulation",
+    "exploration",
     "replay",
     "crash",
+    "drills",
     "edges",
     "browser",
     "docs",
@@ -38,6 +40,10 @@ EXTRA = {
     "unit": ["-n2", "--cov=counterfoil.model", "--cov=counterfoil.rules", "--cov-report=term"],
     # Children that are killed and waited for: the machine idles, two at a time cost nothing.
     "crash": ["-n2", "--dist=worksteal"],
+    # A fork server and its receivers for each module, so a module stays in one process.
+    "drills": ["-n2", "--dist=loadfile"],
+    "simulation": ["-n2"],
+    "exploration": ["-n2"],
     # Stories that wait for processes and receivers: what a module sets up for all its tests is set up once.
     "edges": ["-n2", "--dist=loadfile"],
     "engine": ["-n2", "--dist=loadfile"],
