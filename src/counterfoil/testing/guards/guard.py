@@ -56,7 +56,7 @@ def _replaced(replacement: Replacement) -> _Place:
     module = importlib.import_module(replacement.module)
     of_class, _, name = replacement.name.rpartition(".")
     owner: Any = getattr(module, of_class) if of_class else module
-    original: Any = vars(owner)[name]
+    original: Any = getattr(owner, name)
     instead = replacement.instead(original)
     _put(owner, name, original, instead)
     return _Place(owner, name, original, instead)

@@ -1,6 +1,6 @@
 """Every guard by name, in the order in which they are listed, and the two ways to be without one."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from counterfoil.model.errors import Refused
@@ -14,7 +14,7 @@ _ORDER = (
     "visibility-wait", "window-check", "business-key", "stop-check", "budget-check", "tombstone", "sender-gone",
 )  # fmt: skip
 
-GUARDS: Mapping[str, Guard] = dict(
+GUARDS: dict[str, Guard] = dict(
     sorted(
         ((guard.guard, guard) for guard in (*SENDING, *AUTHORITY, *MEMORY)),
         key=lambda named: _ORDER.index(named[0]),
