@@ -29,6 +29,10 @@ _KNOWN = {
     ),
     "COUNTERFOIL_DEBUG": ("", "show the traceback of a defect on stderr"),
     "COUNTERFOIL_CRASH_AT": ("", "kill this process at a boundary: NAME, before:NAME, NAME#2 (drills)"),
+    "COUNTERFOIL_DRILL_GATE": (
+        "live",
+        "where an operation without a review needs a passing drill or a waiver: at live receivers, or with `all` at test receivers too",
+    ),
     "COUNTERFOIL_LEASE_SECONDS": ("30", "how long a silent worker keeps its runs"),
     "COUNTERFOIL_PENDING_SECONDS": ("900", "how long a run may wait for a worker before it is parked as no_worker"),
     "COUNTERFOIL_RUNNING_SECONDS": (

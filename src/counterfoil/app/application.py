@@ -19,6 +19,7 @@ from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.audit import Audit
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.desk import Desk
+from counterfoil.app.drills import Drills
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.duties.known import Duties
 from counterfoil.app.evidence import Evidence
@@ -63,6 +64,7 @@ from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner
 from counterfoil.model.review import ReviewBy
+from counterfoil.rules.gate import Gate
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -96,6 +98,7 @@ class App:
         self.inbox = Inbox(self.open)
         self.audit = Audit(self.open)
         self.writes = Writes(self.open)
+        self.drills = Drills(self.open)
         self.restore = Restore(self.open)
         self.workers = Workers(self.open)
         self.receivers = Receivers(self.open)
@@ -154,7 +157,7 @@ class App:
             self._process = process_id()
             self.boundaries.crash = self.boundaries.crash or _crash_point(settings.value_of("COUNTERFOIL_CRASH_AT"))
             around = Surroundings(
-                self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of()
+                self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of(), _gate()
             )
             place = settings.database_path(self.db)
             self._opened = open_installation(self.registry, place, settings.state_folder(), around, founding)
@@ -252,6 +255,13 @@ def _number(name: str) -> float:
         return settings.number_of(name)
     except ValueError as problem:
         raise Refused("usage", problem=str(problem)) from problem
+
+
+def _gate() -> Gate:
+    text = settings.value_of("COUNTERFOIL_DRILL_GATE")
+    if text not in set(Gate):
+        raise Refused("usage", problem=f"COUNTERFOIL_DRILL_GATE is {text!r}; it is live or all, and never off")
+    return Gate(text)
 
 
 def _crash_point(text: str) -> Any:

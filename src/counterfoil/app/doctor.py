@@ -31,7 +31,7 @@ def doctor(
         "storage": _storage(facts, location),
         "promises": promises_of(facts),
         "checks": [_check(check) for check in checks],
-        "unattended": [],
+        "unattended": [] if facts is None else facts.unattended,
     }
 
 

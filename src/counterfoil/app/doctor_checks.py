@@ -36,6 +36,7 @@ def checks_of(facts: Facts, *, production: bool) -> list[Check]:
         *_clock(facts),
         *_people(facts, production),
         _signatures(facts),
+        *_gate(facts),
     ]
 
 
@@ -181,3 +182,20 @@ def _signatures(facts: Facts) -> Check:
         else " A private key lies here: keep it where answers are given, away from workers."
     )
     return Check("approval_keys", "ok", count + where)
+
+
+def _gate(facts: Facts) -> Iterator[Check]:
+    """Whether what is sent without a review was rehearsed as it is now."""
+    held = [each for each in facts.unattended if each["gate"] and not each["drilled"] and each["waiver"] is None]
+    other = [each["operation"] for each in facts.unattended if each["undrilled_version"]]
+    never = [each["operation"] for each in held if each["operation"] not in other]
+    yield _either(
+        not never, "drill_missing", "What is sent without a review is drilled, waived or goes to a test receiver.", "warn",
+        f"Without a review and never drilled: {', '.join(never)}. Nothing of it is sent.",
+        "`counterfoil drill TARGET --register`, or `counterfoil waivers add OPERATION`.",
+    )  # fmt: skip
+    yield _either(
+        not other, "undrilled_version", "No registered drill is of another version than the code.", "warn",
+        f"The newest drill is of another contract or another version of the workflow: {', '.join(other)}.",
+        "`counterfoil drill TARGET --register` with the code in force.",
+    )  # fmt: skip

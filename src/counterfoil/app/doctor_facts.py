@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from counterfoil.app.doctor_artifacts import lost_artifacts, named_artifacts
+from counterfoil.app.drills import unattended_of
 from counterfoil.app.machine import Place as Disk
 from counterfoil.app.machine import place_of
 from counterfoil.app.signing import key_here
@@ -38,6 +40,7 @@ class Facts:
     workers_alive: list[WorkerRecord]
     people: int
     suspensions: list[SuspensionRecord]
+    unattended: list[dict[str, Any]]
     unresolved: int
     overdue_reviews: int
     artifacts_named: int
@@ -76,6 +79,7 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         workers_alive=[worker for worker in workers if not holder_is_gone(opened.locks, worker)],
         people=len(people),
         suspensions=suspensions,
+        unattended=unattended_of(opened),
         unresolved=unresolved,
         overdue_reviews=overdue,
         artifacts_named=len(named),

@@ -17,6 +17,7 @@ from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
+from counterfoil.rules.gate import Gate
 from counterfoil.rules.signing import anchored_id
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import OutsideMarker, Place, compare
@@ -34,6 +35,7 @@ class Surroundings:
     deadlines: Deadlines
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]]
+    gate: Gate = Gate.LIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ def _opened(
         installation_id=installation.installation_id,
         environ=around.environ,
         usage_of=around.usage_of,
+        gate=around.gate,
     )
     listeners.append(opened)
     return opened

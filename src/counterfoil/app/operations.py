@@ -10,6 +10,7 @@ from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.operation import operation_view
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine import reconcile
+from counterfoil.engine.gate import gated_name
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.resolve import Resolution, Resolve
 from counterfoil.engine.situation import Target, newest_review, target_of
@@ -128,7 +129,8 @@ def target_here(opened: Opened, reader: Reader, operation: OperationRecord) -> T
     """
     attempts = reader.find(AttemptRecord, "operation_id", operation.operation_id)
     scope = attempts[-1].scope if attempts else ""
-    return target_of(operation, scope, _review_asked(opened, reader, operation))
+    review = _review_asked(opened, reader, operation)
+    return target_of(operation, scope, review, gated_name(opened, operation, review_needed=review is not None))
 
 
 def _review_asked(opened: Opened, reader: Reader, operation: OperationRecord) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ FOUND = 1
 DOCTOR = (
     "{storage:{backend, version, location, synchronous, filesystem, ephemeral, replicas, marker_places}, "
     "promises:[{failure, survives: yes|no|if, because, evidence, improve}], "
-    "checks:[{code, status: ok|warn|refuse, message, fix}], unattended:[{operation, drill_at, drill_digest}]}"
+    "checks:[{code, status: ok|warn|refuse, message, fix}], unattended:[UNATTENDED]}"
 )
 VERIFY = (
     "{chains, entries, heads_outside: matched|missing|differ, "
@@ -36,6 +36,13 @@ def examined(console: "Console", data: Any) -> None:
     heading(console, "checks")
     rows = [(c["status"], c["code"], c["message"], c["fix"]) for c in data["checks"]]
     table(console, ("status", "check", "what it found", "what to do"), rows, empty="Nothing to check.")
+    if data["unattended"]:
+        heading(console, "sent without a review")
+        rows = [
+            (u["operation"], u["environment"], u["drill_at"], u["undrilled_version"], (u["waiver"] or {}).get("until"))
+            for u in data["unattended"]
+        ]
+        table(console, ("operation", "environment", "drilled", "of another version", "waived until"), rows, empty="")
 
 
 def verified(console: "Console", data: Any) -> None:

@@ -63,6 +63,11 @@ SHAPES: dict[str, str] = {
     ),
     "ACT": "{at, person, verb, what, subject, run_id, sequence, ordinal, digest, details}",
     "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
+    "WAIVER": "{operation, reason, by, at, until, stands, revoked_at, revoked_by}",
+    "UNATTENDED": (
+        "{operation, receiver, environment, gate, drill_at, drill_digest, drill_age_seconds, "
+        "drilled:[{workflow, workflow_version, contract_digest}], undrilled_version, waiver:WAIVER}"
+    ),
     "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
     "ROLE": "{role, built_in, named, people:[name], grants:[GRANT], narrowed}",
     "GRANT": (
@@ -109,7 +114,7 @@ PARKED: dict[str, str] = {
     "step_failed": "runs retry",
     "duplicate_found": "incidents close",
     "restored": "restore finish",
-    "writes_suspended": "writes resume",
+    "writes_suspended": "writes resume, waivers add, or a drill that is registered",
     "clock_jump": "doctor",
     "no_worker": "worker",
     "code_changed": "runs cancel, or a worker with the old version",

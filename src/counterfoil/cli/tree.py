@@ -21,6 +21,7 @@ from counterfoil.cli.rules import rules
 from counterfoil.cli.runs import runs
 from counterfoil.cli.signals import signals
 from counterfoil.cli.tokens import tokens
+from counterfoil.cli.waivers import waivers
 from counterfoil.cli.writes import writes
 
 ABOUT = (
@@ -68,6 +69,7 @@ def root() -> typer.Typer:
         signals,
         incidents,
         writes,
+        waivers,
         restore,
     ):
         top.typer.add_typer(noun.typer, name=noun.noun)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from counterfoil.model.drill import Covered
 from counterfoil.model.run import ParkReason
 
 
@@ -13,6 +14,7 @@ class Demand:
     reason: ParkReason
     detail: str
     owner: dict[str, Any]
+    undrilled: Covered | None = None  # what a drill or a waiver must cover first
 
 
 class Demands:

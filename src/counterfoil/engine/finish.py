@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.decisions import in_doubt
+from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import waited, wake
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, parsed
+from counterfoil.model.drill import Covered
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, SuspensionRecord
 from counterfoil.model.journal import EntryKind
@@ -76,11 +78,13 @@ class Park(RunVerb):
     heading: str | None
     void: int | None  # the sequence of the failure that the workflow did not answer, which a retry forgets
     failure: dict[str, Any] | None
+    undrilled: Covered | None = None
     boundary: ClassVar[str] = "run.parked"
     ends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), Read.all(SuspensionRecord))
+        gate = () if self.undrilled is None else gate_reads(self.undrilled.operation)
+        return (Read.key(RunRecord, self.run_id), Read.all(SuspensionRecord), *gate)
 
     def decide(self, tx: Transaction) -> bool:
         run = tx.must(RunRecord, self.run_id) if self.fence is None else driven(tx, self.run_id, self.fence)
@@ -102,6 +106,8 @@ class Park(RunVerb):
 
     def _lifted(self, tx: Transaction) -> bool:
         """The stop that it would be parked for is over since it was ruled: whoever lifted it could not wake it."""
+        if self.undrilled is not None:
+            return not uncovered(tx, self.undrilled)
         if self.reason is ParkReason.WRITES_SUSPENDED:
             return all(suspension.lifted_at is not None for suspension in tx.all(SuspensionRecord))
         return self.reason is ParkReason.RESTORED and tx.installation.restore_state != "open"

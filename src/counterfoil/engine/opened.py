@@ -14,6 +14,7 @@ from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import Head, OutsideMarker
 from counterfoil.store.port import Database, Reader
@@ -45,6 +46,7 @@ class Opened:
     installation_id: str
     environ: Mapping[str, str]
     usage_of: Callable[[Any], tuple[dict[str, Any], int | None]] = no_usage
+    gate: Gate = Gate.LIVE
     listeners: set[Callable[[Touched], object]] = field(default_factory=lambda: set())
     observers: Observers = field(default_factory=Observers)
     commits: Commits = field(default_factory=lambda: Commits(lambda: 0))

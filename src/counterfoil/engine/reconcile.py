@@ -103,9 +103,7 @@ def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord
     """The operation as this process would send it now."""
     endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
     review = operation.review_facts()
-    target = target_of(
-        record, endpoint.scope, review, gated_name(opened, record, review_needed=review is not None)
-    )
+    target = target_of(record, endpoint.scope, review, gated_name(opened, record, review_needed=review is not None))
     return replace(
         target,
         clock_jump=opened.clock_jumped(),

@@ -180,6 +180,7 @@ class Runner:
             heading,
             void,
             failure,
+            demand.undrilled,
         )
         return bool(await self.execution.write(verb))
 

@@ -283,6 +283,28 @@ _ALL = (
         "Nothing is suspended there: {what}.",
         "See `counterfoil writes status`; nothing was changed.",
     ),
+    # unattended writes
+    ErrorCode(
+        "drill_missing",
+        "{problem}.",
+        "Nothing was sent. Drill the workflow and register it (`counterfoil drill TARGET --register`), or waive it by name and "
+        "with an end (`counterfoil waivers add OPERATION`); the run goes on by itself.",
+    ),
+    ErrorCode(
+        "drill_not_passed",
+        "The drill of {target} is not registered: {problem}.",
+        "Nothing was changed. Register a whole drill in which nothing failed.",
+    ),
+    ErrorCode(
+        "waiver_end",
+        "A waiver that ends at {until} is none: it ends after {now} and by {latest}.",
+        "Nothing was changed. Name an end within 90 days; a drill has none.",
+    ),
+    ErrorCode(
+        "no_waiver",
+        "No waiver of {operation} stands.",
+        "See `counterfoil waivers list`; nothing was changed.",
+    ),
     ErrorCode(
         "restore_open",
         "A restore is unfinished and sending is suspended.",

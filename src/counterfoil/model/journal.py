@@ -55,6 +55,8 @@ class EntryKind(StrEnum):
     SIGNED_IN = "signed_in"
     IMPORTED = "imported"
     WORKER = "worker"
+    DRILL = "drill"
+    WAIVER = "waiver"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ PARK_SENTENCES: dict[ParkReason, str] = {
     ParkReason.EXPIRED: "What it waited for did not come in time.",
     ParkReason.POISONED: "It brought down its worker while it ran alone.",
     ParkReason.RESTORED: "The database was restored; sending is suspended until a person finishes that.",
-    ParkReason.WRITES_SUSPENDED: "A person suspended sending.",
+    ParkReason.WRITES_SUSPENDED: "Sending is stopped: by a person, or for want of a drill.",
     ParkReason.CLOCK_JUMP: "The clocks disagree; sending is stopped.",
     ParkReason.INCONSISTENT: "The record contradicts itself; a person looks at it.",
     ParkReason.ORDER_OVERTAKEN: "A repeat that a person ordered is no longer harmless.",

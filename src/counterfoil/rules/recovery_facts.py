@@ -25,7 +25,7 @@ class Stop(StrEnum):
     NONE = "none"
     RESTORED = "restored"  # a restore, or a copy opened elsewhere, is not finished
     SUSPENDED = "suspended"  # a person suspended writes
-    PAUSED = "paused"  # the receiver or the operation's name is paused
+    PAUSED = "paused"  # it has no review, and neither a drill nor a waiver covers it
     INCIDENT = "incident"  # an incident is open for this business key
     CLOCK_JUMP = "clock_jump"  # the clocks disagree by more than the margin
     OTHER_DOUBT = "other_doubt"  # the run has another operation in doubt

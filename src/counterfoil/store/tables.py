@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
@@ -120,6 +121,14 @@ ALL: tuple[Table, ...] = (
     _table(ContractRecord, "contracts", "digest"),
     _table(WorkerRecord, "workers", "worker_id", evidence=False),
     _table(SuspensionRecord, "suspensions", "scope"),
+    _table(
+        DrillRecord,
+        "drills",
+        "operation contract_digest workflow workflow_version",
+        order="at operation workflow workflow_version contract_digest",
+        indexes="operation",
+    ),
+    _table(WaiverRecord, "waivers", "operation", indexes="operation"),
     _table(RunRecord, "runs", "run_id", order="number", indexes="parent_run_id worker_id", volatile=RUN_VOLATILE),
     _table(OperationRecord, "operations", "operation_id", order="number", indexes="run_id business_key"),
     _table(AttemptRecord, "attempts", "attempt_id", order="operation_id n", indexes="operation_id run_id worker_id"),

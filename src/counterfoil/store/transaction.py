@@ -27,6 +27,8 @@ _WHAT = {  # how a record is called where a person reads that it is missing
     "people": "person",
     "incidents": "incident",
     "suspensions": "suspension",
+    "drills": "drill",
+    "waivers": "waiver",
     "workers": "worker",
     "business_keys": "business key",
     "contracts": "contract",

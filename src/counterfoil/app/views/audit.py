@@ -14,7 +14,7 @@ VERBS: tuple[EntryKind, ...] = (
     EntryKind.SUBMITTED, EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.RESOLVED, EntryKind.INCIDENT_CLOSED, EntryKind.RESUMED,
     EntryKind.CANCEL_ASKED, EntryKind.TENDED, EntryKind.PERSON, EntryKind.WRITES, EntryKind.RESTORE, EntryKind.GRANT,
     EntryKind.TOKEN, EntryKind.IDENTITY, EntryKind.APPROVAL_KEY, EntryKind.SIGNED_IN, EntryKind.IMPORTED, EntryKind.WORKER,
-    EntryKind.LOOKED_UP, EntryKind.SIGNAL,
+    EntryKind.LOOKED_UP, EntryKind.SIGNAL, EntryKind.DRILL, EntryKind.WAIVER,
 )  # fmt: skip
 """The entries that people cause. `store/sql/acts.sql` and its indexes name the same."""
 
@@ -86,6 +86,12 @@ def _tended(entry: Entry, data: Data) -> str:
             return entry.name or "tended"
 
 
+def _waiver(entry: Entry, data: Data) -> str:
+    if not data.get("waived"):
+        return f"took back the waiver of {entry.name}"
+    return f"let {entry.name} be sent without a drill until {rfc3339(data['until'])}"
+
+
 def _past(decision: str) -> str:
     return {"approve": "approved", "reject": "rejected"}.get(decision, decision)
 
@@ -110,5 +116,7 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.APPROVAL_KEY: lambda e, d: f"{'added' if d.get('added') else 'revoked'} the approval key {e.name}",
     EntryKind.SIGNED_IN: lambda _, d: f"signed in by {d.get('how')}",
     EntryKind.IMPORTED: lambda e, _: f"imported the statement {e.name}",
+    EntryKind.DRILL: lambda e, d: f"registered the drill of {e.name} for {', '.join(d.get('registered') or ())}",
+    EntryKind.WAIVER: _waiver,
     EntryKind.WORKER: lambda e, d: f"{'quieted' if d.get('quiet') else 'woke'} the worker {e.name}",
 }

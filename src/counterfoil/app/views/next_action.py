@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from counterfoil.app.views.budgets import budgets_view
+from counterfoil.app.views.gate import undrilled
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.model.access import Act
+from counterfoil.model.drill import Covered
 from counterfoil.model.installation import IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import PARK_SENTENCES, ParkReason, RunRecord, RunState
 from counterfoil.rules.authority import approvals_of, approvers, proposers
+from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.wishes import about_operation, about_review
 
 RESOLVED = frozenset(
@@ -114,6 +117,14 @@ def resume_writes(shown: Shown, suspension: SuspensionRecord, owner: str, deadli
     return next_of("resume_writes", sentence, "operator", owner, command, deadline_at)
 
 
+def drill_missing(shown: Shown, send: Covered, run: RunRecord) -> dict[str, Any]:
+    """Somebody lets it go on without a drill, by name and with an end; a drill that is registered needs nobody."""
+    command = shown.command("waivers", "add", send.operation, *_somebody(shown))
+    drill = shown.command("drill", send.workflow, "--register")
+    sentence = f"{sentence_of(send)}. Register a drill (`{drill}`), or waive it by name and with an end."
+    return next_of("drill_missing", sentence, "operator", run.owner, command, run.deadline_at)
+
+
 def finish_restore(shown: Shown, owner: str, deadline_at: int | None) -> dict[str, Any]:
     """A person attests what this database is."""
     as_ = _RECOGNISED_AS.get(shown.restore_reason or "", "restored")
@@ -153,7 +164,7 @@ def operation_next(
     if suspension is not None:
         return resume_writes(shown, suspension, operation.owner, run.deadline_at)
     if run.state is RunState.PARKED and run.reason not in RESOLVED:
-        return parked_next(shown, run, [], [])
+        return parked_next(shown, run, [] if reviews else [operation], [])
     if in_doubt(operation):
         return scheduled("reconcile", "A worker moves it out of doubt by its contract.", operation.next_at)
     return scheduled("send", "A worker sends it when everything allows it.", operation.next_at)
@@ -231,7 +242,11 @@ def _suspension_of(shown: Shown, run: RunRecord, operations: Sequence[OperationR
             return resume_writes(shown, suspension, run.owner, run.deadline_at)
     if shown.suspensions:
         return resume_writes(shown, shown.suspensions[0], run.owner, run.deadline_at)
+    for operation in operations:
+        send = undrilled(shown, operation, run)
+        if send is not None and not operation.status.closed and "drill_missing" in run.sentence:
+            return drill_missing(shown, send, run)
     command = shown.command("runs", "resume", f"run-{run.number}")
     return next_of(
-        "resume", "The suspension was lifted; the run goes on.", "operator", run.owner, command, run.deadline_at
+        "resume", "What stopped sending is over; the run goes on.", "operator", run.owner, command, run.deadline_at
     )
