@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import SplitResult, urlsplit
 
+from counterfoil.testing.loopback.digest import as_object, parse_json
 from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply, refusal
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
 from counterfoil.testing.loopback.process import LoopbackProcess
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
 from counterfoil.testing.loopback.stand_in import QUEUED, Body, StandIn
+from counterfoil.testing.sandbox.writes import DEFAULT_KEY_HEADER, REFERENCE_HEADER, Write, read_write
 
 NOT_FORWARDED: dict[str, Callable[[Fault], Reply]] = {
     "refuse": refusal,
@@ -38,8 +40,9 @@ HOP_BY_HOP = frozenset(
 class Proxy(StandIn):
     """One upstream behind a proxy. ValueError when `to` is not an http address."""
 
-    def __init__(self, to: str, faults: Faults) -> None:
+    def __init__(self, to: str, faults: Faults, key_header: str = DEFAULT_KEY_HEADER) -> None:
         super().__init__(faults)
+        self._key_header = key_header
         place = urlsplit(to)
         if place.scheme not in {"http", "https"} or not place.hostname:
             raise ValueError(f"--to takes an http or https address, not {to!r}")
@@ -92,18 +95,29 @@ class Proxy(StandIn):
             upstream.close()
 
     def _note(self, n: int, request: Request, fault: Fault | None, reply: Reply) -> None:
+        write = self._understood(request)
         self.traffic.note(
             {
                 "n": n,
                 "method": request.method,
                 "path": request.path,
-                "key": request.headers.get("idempotency-key"),
-                "reference": request.headers.get("counterfoil-operation"),
+                "key": request.headers.get(self._key_header.lower()),
+                "reference": request.headers.get(REFERENCE_HEADER) if write is None else write.reference,
+                "payload_digest": None if write is None else write.digest,
                 "fault": None if fault is None else fault.name,
+                "forwarded": fault is None or fault.name not in NOT_FORWARDED,
                 "status": reply.status,
+                "record_id": _id_in(reply),
                 "replayed": reply.headers.get("idempotent-replayed") == "true",
             }
         )
+
+    def _understood(self, request: Request) -> Write | None:
+        """The write, if its body is JSON or a form; other bodies go through all the same."""
+        try:
+            return read_write(request, self._key_header)
+        except ValueError:
+            return None
 
 
 class ProxyProcess(LoopbackProcess):
@@ -111,11 +125,14 @@ class ProxyProcess(LoopbackProcess):
 
     module = "counterfoil.testing.proxy"
 
-    def __init__(self, to: str, *, fault: str | None = None, port: int = 0) -> None:
-        super().__init__(["--to", to, "--port", str(port), *([] if fault is None else ["--fault", fault])])
+    def __init__(
+        self, to: str, *, fault: str | None = None, port: int = 0, key_header: str = DEFAULT_KEY_HEADER
+    ) -> None:
+        armed = [] if fault is None else ["--fault", fault]
+        super().__init__(["--to", to, "--port", str(port), "--key-header", key_header, *armed])
 
 
-def serve(to: str, *, fault: str | None = None, port: int = 0) -> None:
+def serve(to: str, *, fault: str | None = None, port: int = 0, key_header: str = DEFAULT_KEY_HEADER) -> None:
     """Serve until standard input closes, after one JSON line {url, control_url, pid, records_file: null, to} on stdout.
 
     ValueError for an address or a fault that does not fit; OSError for a taken port.
@@ -123,7 +140,7 @@ def serve(to: str, *, fault: str | None = None, port: int = 0) -> None:
     faults = Faults(FAULTS)
     if fault is not None:
         faults.arm_text(fault)
-    server = LoopbackServer(Proxy(to, faults), port)
+    server = LoopbackServer(Proxy(to, faults, key_header), port)
     serve_until_input_closes(server, {"records_file": None, "to": to})
 
 
@@ -135,11 +152,23 @@ def main() -> None:
     parser.add_argument("--to", required=True, metavar="URL")
     parser.add_argument("--fault", metavar="F[:COUNT]")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--key-header", default=DEFAULT_KEY_HEADER, metavar="NAME")
     chosen = parser.parse_args()
     try:
-        serve(chosen.to, fault=chosen.fault, port=chosen.port)
+        serve(chosen.to, fault=chosen.fault, port=chosen.port, key_header=chosen.key_header)
     except (ValueError, OSError, OverflowError) as reason:
         parser.error(str(reason))
+
+
+def _id_in(reply: Reply) -> str | None:
+    """How an accepted write's answer names what was made, if it is JSON with an `id`."""
+    if not 200 <= reply.status < 300:
+        return None
+    try:
+        found = as_object(parse_json(reply.encoded())).get("id")
+    except ValueError:
+        return None
+    return str(found) if isinstance(found, str | int) else None
 
 
 def _connect(place: SplitResult) -> HTTPConnection:

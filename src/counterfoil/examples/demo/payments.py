@@ -61,8 +61,12 @@ class PaymentProvider:
 
     def refunds(self, charge: str) -> list[str]:
         """The ids of a charge's refunds, by the provider's own account."""
+        return [str(item["id"]) for item in self.refunds_of(charge)]
+
+    def refunds_of(self, charge: str) -> list[dict[str, Any]]:
+        """A charge's refunds as the provider shows them."""
         _, page = self._ask("GET", f"/v1/refunds?{urlencode({'charge': charge, 'limit': 100})}", None, None)
-        return [str(item["id"]) for item in as_objects(page["data"])]
+        return as_objects(page["data"])
 
     def close(self) -> int:
         """End the server. May be called twice."""
