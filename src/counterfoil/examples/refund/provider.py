@@ -1,6 +1,7 @@
 """The refund's payment provider in its test mode, as a drill counts it.
 
-`drill ... --receiver counterfoil.examples.refund.provider:Provider`. The provider is the npm server of the demo. A provider of yours is asked over HTTP in the same way.
+`drill ... --receiver counterfoil.examples.refund.provider:Provider`. The provider is the npm server of the
+demo. A provider of yours is asked over HTTP in the same way.
 """
 
 from collections.abc import Mapping
