@@ -18,6 +18,7 @@ from counterfoil.model.operation import OPERATION_SENTENCES
 from counterfoil.model.review import REVIEW_SENTENCES
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES
 from counterfoil.rules.recovery import CASES, IMPOSSIBLE, combinations, count_matches, fact_values
+from counterfoil.testing.guards import GUARDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -48,6 +49,12 @@ def impossible() -> str:
 def boundaries() -> str:
     rows = [[f"`{b.name}`", b.kind, b.verb, str(b.row) if b.row else "-"] for b in BOUNDARIES]
     return table(("boundary", "kind", "verb", "row"), rows)
+
+
+def guards() -> str:
+    return table(
+        ("guard", "what it holds up", "where"), [[f"`{g.guard}`", g.invariant, f"`{g.where}`"] for g in GUARDS.values()]
+    )
 
 
 def run_states() -> str:
@@ -106,6 +113,7 @@ def default_of(setting: settings.Setting) -> str:
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "recovery.md": {"cases": cases, "facts": facts, "impossible": impossible},
     "boundaries.md": {"boundaries": boundaries},
+    "guards.md": {"guards": guards},
     "states.md": {
         "run": run_states,
         "operation": operation_states,

@@ -5,7 +5,21 @@ from typing import Annotated, Any
 
 import typer
 
-from counterfoil.cli import checks, demo, explain, init, looking, metrics, money, sandbox, schema, serve, submit, worker
+from counterfoil.cli import (
+    checks,
+    demo,
+    explain,
+    guards,
+    init,
+    looking,
+    metrics,
+    money,
+    sandbox,
+    schema,
+    serve,
+    submit,
+    worker,
+)
 from counterfoil.cli.audit import audit
 from counterfoil.cli.command import Group
 from counterfoil.cli.inbox import inbox
@@ -77,7 +91,7 @@ def root() -> typer.Typer:
         each.add_to(top)
     for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (checks, sandbox, demo, schema):
+    for each in (guards, checks, sandbox, demo, schema):
         each.add_to(top)
     return top.typer
 

@@ -45,7 +45,7 @@ def _fits(review: ReviewRecord, operation: OperationRecord) -> bool:
 
 
 def _taken(review: ReviewRecord, operation: OperationRecord) -> ReviewRecord:
-    scope = parsed(review.scope) | {"operation_id": operation.operation_id}
+    scope = parsed(review.scope) | {"operation_id": operation.operation_id, "business_key": operation.business_key}
     return replace(review, operation_id=operation.operation_id, used_by=None, scope=compact(scope))
 
 

@@ -57,9 +57,14 @@ def _replaced(replacement: Replacement) -> _Place:
     of_class, _, name = replacement.name.rpartition(".")
     owner: Any = getattr(module, of_class) if of_class else module
     original: Any = getattr(owner, name)
-    instead = replacement.instead(original)
+    instead = _once(replacement.instead(original))
     _put(owner, name, original, instead)
     return _Place(owner, name, original, instead)
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that stands nowhere else, so that bringing the original back touches only what was replaced."""
+    return lambda *given, **named: function(*given, **named)
 
 
 def _put(owner: Any, name: str, old: Any, new: Any) -> None:

@@ -38,7 +38,9 @@ def _under_a_free_name(original: Callable[[Submit, Transaction], str]) -> Callab
 
     def decide(self: Submit, tx: Transaction) -> str:
         names = [name for name in _names(self.run_id) if tx.get(RunRecord, name) is None or submit.run_of(tx, name)]
-        return original(replace(self, run_id=names[0]), tx)
+        free = names[0]
+        request_id = self.request_id if free == self.run_id else f"{self.request_id} {free}"
+        return original(replace(self, run_id=free, request_id=request_id), tx)
 
     return decide
 
