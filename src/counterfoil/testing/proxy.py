@@ -22,6 +22,7 @@ NOT_FORWARDED: dict[str, Callable[[Fault], Reply]] = {
 }
 FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", QUEUED, *NOT_FORWARDED})
 HIDDEN = error_reply(500, "internal", "something failed after the request was accepted")
+SHOWN_BYTES = 64 * 1024  # of a write's body, in the log
 HOP_BY_HOP = frozenset(
     {
         "connection",
@@ -104,6 +105,7 @@ class Proxy(StandIn):
                 "key": request.headers.get(self._key_header.lower()),
                 "reference": request.headers.get(REFERENCE_HEADER) if write is None else write.reference,
                 "payload_digest": None if write is None else write.digest,
+                "payload": None if write is None or len(request.body) > SHOWN_BYTES else write.payload,
                 "fault": None if fault is None else fault.name,
                 "forwarded": fault is None or fault.name not in NOT_FORWARDED,
                 "status": reply.status,
