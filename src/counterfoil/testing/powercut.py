@@ -207,7 +207,7 @@ class PowerCut(AbstractContextManager["PowerCut"]):
         default: bool = False,
     ) -> None:
         self.flushes, self.gone = 0, False
-        self._cut_at, self._kill, self._disk, self._lock = cut_at, kill, _Disk(), RLock()
+        self.cut_at, self._kill, self._disk, self._lock = cut_at, kill, _Disk(), RLock()
         self._survive: Survive = survive
         self._chance = Random(f"{seed} {cut_at}")  # one seed draws anew at each flush number
         self._capacity_bytes: int | None = None
@@ -286,7 +286,7 @@ class PowerCut(AbstractContextManager["PowerCut"]):
         """Flush a file, the names in a folder, or both; or cut the power, or fail, if this is the flush for it."""
         with self.disk() as disk:
             self.flushes += 1
-            if self.flushes == self._cut_at:
+            if self.flushes == self.cut_at:
                 self.cut()
                 raise PowerWasCut
             if self.flushes == self._fails_at:

@@ -1,0 +1,119 @@
+"""A life that is looked at while it goes on: for faults that must see a worker's trouble, or wait for what ends by itself."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from counterfoil.app.application import App
+from counterfoil.drills.life import LOOK_US, Say, answered, at_rest, placed, run_of, submitted
+from counterfoil.engine.leases import HEARTBEAT_US
+from counterfoil.engine.worker import Worker
+from counterfoil.model.errors import Refused
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import StorageError
+from counterfoil.testing.bench_child import skip_time
+from counterfoil.testing.clock import SharedClock
+
+BEAT = timedelta(microseconds=HEARTBEAT_US)
+OVER_BY_ITSELF = frozenset({"code_changed", "clock_jump"})
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a fault looks at: `each` at every look, `trouble` where a worker let go of a run, or a submission failed in its
+    storage, `rest` when the run is at rest (True ends the life). Without `trouble` that is the end of the child.
+    """
+
+    each: Callable[[], None] = lambda: None
+    trouble: Callable[[BaseException], None] | None = None
+    rest: Callable[[RunRecord], bool] = lambda _: True
+
+
+def goes_on(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `life.live`, of a run whose stop ends by itself: at rest only once a worker has come and looked twice.
+
+    Says {run_id, admitted} and {at_rest: {run_id, state, reason, sentence}}.
+    """
+    placed(app, arguments, say)
+    asyncio.run(lived(app, arguments, say, Looks()))
+    app.close()
+
+
+async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> None:
+    """Submit, answer what is asked, work, until the run is at rest and `looks.rest` says so."""
+    run_id = await _submitted(app, arguments, say, looks)
+    opened = app.open()
+    changed, loop = asyncio.Event(), asyncio.get_running_loop()
+    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
+    worker, beats = app.new_worker(), app.boundaries.passed["worker.seen"]
+    part = asyncio.create_task(worker.run())
+    try:
+        while True:
+            changed.clear()
+            if part.done():
+                part.result()
+            looks.each()
+            _told(worker, looks)
+            acted = await people(app, run_of(app, run_id), arguments["signals"])
+            run = run_of(app, run_id)
+            looked_twice = app.boundaries.passed["worker.seen"] - beats > 2  # it registered, and beat twice
+            if not acted and at_rest(app, run):
+                if run.reason in OVER_BY_ITSELF and not looked_twice:
+                    _advance(app, worker)
+                elif looks.rest(run):
+                    say({"at_rest": told(run)})
+                    return
+            else:
+                skip_time(app, worker, run_id)
+            await opened.clock.wait(changed, opened.clock.now_us() + LOOK_US)
+    finally:
+        worker.stop()
+        await asyncio.wait([part])
+
+
+async def people(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
+    """What people do about a waiting run, each time they look. True if somebody acted."""
+    if run.state is not RunState.WAITING:
+        return False
+    if run.reason != "signal":
+        return await answered(app) > 0
+    for name, payload in signals.items():
+        await app.signals.send(run.run_id, name, payload, signal_id=f"drill-{name}")
+    return bool(signals)
+
+
+def told(run: RunRecord) -> dict[str, Any]:
+    """A run at rest, as facts: the sentence says what it was parked with."""
+    return {"run_id": run.run_id, "state": run.state.value, "reason": run.reason, "sentence": run.sentence}
+
+
+async def _submitted(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> str:
+    """Under its request id, so often as the storage fails: whoever is told of a failure asks again."""
+    while True:
+        try:
+            said = await submitted(app, arguments)
+        except Refused as refused:
+            if looks.trouble is None or not isinstance(refused, StorageError):
+                raise
+            looks.trouble(refused)
+            continue
+        say(said)
+        return str(said["run_id"])
+
+
+def _told(worker: Worker, looks: Looks) -> None:
+    if not worker.problems:
+        return
+    if looks.trouble is None:
+        raise worker.problems[0]
+    for problem in worker.problems:
+        looks.trouble(problem)
+    worker.problems.clear()
+
+
+def _advance(app: App, worker: Worker) -> None:
+    """The next beat of the worker, at once."""
+    if isinstance(app.clock, SharedClock) and not worker.driving:
+        app.clock.advance(BEAT)

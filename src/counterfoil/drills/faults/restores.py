@@ -1,0 +1,201 @@
+"""Faults: a backup of the database from before the send is put back, or a copy of the installation is opened elsewhere."""
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from counterfoil.app.application import App
+from counterfoil.drills.case import Applied, NotApplied, Planned
+from counterfoil.drills.faults.saying import said
+from counterfoil.drills.learning import Learned, Passed
+from counterfoil.drills.life import REVIEWERS, SECRET, Say, placed
+from counterfoil.drills.stage import Stage
+from counterfoil.engine.clock import SystemClock
+from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.store.sqlite import SqliteDatabase
+
+# How far the run had come when the backup was made.
+AT = (
+    "run.submitted", "step.ended", "decision.accepted", "proposal.made", "operation.prepared", "review.opened", "review.answered",
+    "operation.in_flight",
+)  # fmt: skip
+ENDINGS = ("", "-wal", "-shm")  # the files of a SQLite database
+SUSPENDED = frozenset({"behind", "missing", "copied", "moved", "rolled"})
+
+
+def cases(fault: str) -> Callable[[Learned], Iterator[Planned]]:
+    """At each of these boundaries after which something is still sent; everywhere in a run that has no operation."""
+
+    def found(learned: Learned) -> Iterator[Planned]:
+        return (learned.planned(passed, fault) for passed in _before_a_send(learned))
+
+    return found
+
+
+def file_restored(stage: Stage, planned: Planned) -> Applied:
+    """The database's files from the backup over those that are there."""
+    return _restored(stage, planned, _put_back_files)
+
+
+def directory_restored(stage: Stage, planned: Planned) -> Applied:
+    """The whole folder of the database from the backup, locks and artifacts too."""
+    return _restored(stage, planned, _put_back_folder)
+
+
+def cloned(stage: Stage, planned: Planned) -> Applied:
+    """A copy of the folder is opened elsewhere; the original goes on beside it; then a person finishes the copy as a clone."""
+    killed = stage.dies(planned.boundary)
+    elsewhere = stage.folder / "elsewhere"
+    shutil.copytree(stage.db.parent, elsewhere)
+    original, copy = stage.db, elsewhere / stage.db.name
+    at, heads = stage.now(), {"original": head_of(original), "copy": head_of(copy)}
+    first = _suspended(stage, copy)
+    stage.lives()  # the original, undisturbed
+    finished = _finished(stage, "clone", copy)
+    ours = _count(stage)
+    last = said(stage.lives(db=str(copy)))
+    wrong = [*first.pop("wrong"), *finished.pop("wrong")]
+    if _count(stage) != ours:
+        wrong.append("The copy sent what its original had prepared.")
+    proof = {
+        "crash": killed, "heads": heads, "while_suspended": first, "finished": finished, "copy_at_rest": last["at_rest"],
+        "original": str(original), "elsewhere": str(copy),
+    }  # fmt: skip
+    return Applied(at=at, proof=proof, wrong=tuple(wrong))
+
+
+# ---------------------------------------------------------------------- what is done
+
+
+def _restored(stage: Stage, planned: Planned, put_back: Callable[[Path, Path], None]) -> Applied:
+    killed = stage.dies(planned.boundary)
+    backup = stage.folder / "backup"
+    shutil.copytree(stage.db.parent, backup)
+    stage.lives()  # what the backup does not know
+    before = {**files_of(stage.db), "head": head_of(stage.db)}
+    put_back(backup, stage.db)
+    at, after = stage.now(), {**files_of(stage.db), "head": head_of(stage.db)}
+    if before["head"] == after["head"]:
+        raise NotApplied(f"The backup and the database that it was put over have the same newest commit: {after['head']}.")
+    first = _suspended(stage, stage.db)
+    wrong = first.pop("wrong")
+    proof: dict[str, Any] = {"crash": killed, "before": before, "after": after, "while_suspended": first}
+    if first["restore"]["suspended"]:
+        finished = _finished(stage, "restored", stage.db)
+        wrong += finished.pop("wrong")
+        proof["finished"] = finished
+        proof["at_rest"] = said(stage.lives())["at_rest"]
+    return Applied(at=at, proof=proof, wrong=tuple(wrong))
+
+
+def _put_back_files(backup: Path, db: Path) -> None:
+    for ending in ENDINGS:
+        here, kept = db.with_name(db.name + ending), backup / (db.name + ending)
+        here.unlink(missing_ok=True)
+        if kept.exists() and ending != "-shm":  # shared memory is no part of a backup
+            shutil.copyfile(kept, here)
+
+
+def _put_back_folder(backup: Path, db: Path) -> None:
+    shutil.rmtree(db.parent)
+    shutil.copytree(backup, db.parent)
+
+
+def _suspended(stage: Stage, db: Path) -> dict[str, Any]:
+    """A worker and reviewers come as far as they can; nothing may be sent. What the opening recognised, and what is wrong."""
+    sent = _count(stage)
+    told = said(stage.lives(db=str(db)))
+    restore = said(stage.lives(f"{__name__}:looks", db=str(db)))["restore"]
+    wrong: list[str] = []
+    if not restore["suspended"] and _sends(stage):
+        wrong.append("The restore was not recognised.")
+    if restore["suspended"] and restore["recognised_by"] not in SUSPENDED:
+        wrong.append(f"Recognised by {restore['recognised_by']}, which is none of the reasons.")
+    if _count(stage) != sent:
+        wrong.append("Something was sent before a person finished the restore.")
+    return {"restore": restore, "at_rest": told["at_rest"], "writes_before": sent, "writes_after": _count(stage), "wrong": wrong}
+
+
+def _finished(stage: Stage, as_: str, db: Path) -> dict[str, Any]:
+    told = said(stage.lives(f"{__name__}:finishes", db=str(db), finish_as=as_))
+    wrong = [] if "restore" in told else [f"No person could finish the restore: {told.get('refused')}."]
+    return {**told, "as": as_, "wrong": wrong}
+
+
+def _count(stage: Stage) -> int:
+    """The write requests that have reached any receiver."""
+    return sum(len(receiver.writes()) for receiver in stage.receivers.values())
+
+
+def _sends(stage: Stage) -> bool:
+    """Whether the ledger sent anything before: only then can it know that the database is older than that."""
+    return any(name == "operation.first_byte" for names in stage.passed() for name in names)
+
+
+def _before_a_send(learned: Learned) -> Iterator[Passed]:
+    sends = [n for n, passed in enumerate(learned.passed) if passed.name == "operation.first_byte"]
+    last = sends[-1] if sends else len(learned.passed)
+    return (passed for passed in learned.passed[:last] if passed.name in AT)
+
+
+# ---------------------------------------------------------------------- children
+
+
+def looks(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Say what is known of a restore: {restore: as `restore status`}."""
+    placed(app, arguments, say)
+    say({"restore": app.restore.status()})
+    app.close()
+
+
+def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """The first reviewer who may says what became of the database. {restore, by} or {refused}."""
+    placed(app, arguments, say)
+    for person in REVIEWERS:
+        finish = app.restore.finish(as_=arguments["finish_as"], by=person, secret=SECRET, reason="A drill put it there.")
+        try:
+            say({"restore": asyncio.run(finish), "by": person})
+            break
+        except Refused as refused:
+            say({"refused": refused.code})
+    app.close()
+
+
+# ---------------------------------------------------------------------- files
+
+
+def files_of(db: Path) -> dict[str, Any]:
+    """{files: {name: {bytes, sha256}}} of a database's file and its log."""
+    found = [db.with_name(db.name + ending) for ending in ENDINGS[:2]]
+    return {
+        "files": {
+            file.name: {"bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+            for file in found
+            if file.exists()
+        }
+    }
+
+
+def head_of(db: Path) -> dict[str, Any]:
+    """{batches, in_flight_batch, incarnation} of a database, read from a copy: whoever closes a file last changes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / db.name
+        for ending in ENDINGS[:2]:
+            if (file := db.with_name(db.name + ending)).exists():
+                shutil.copyfile(file, copy.with_name(file.name))
+        try:
+            database = SqliteDatabase(copy, SystemClock())
+        except CounterfoilError as refused:
+            return {"refused": refused.code}
+        try:
+            with database.reader() as reader:
+                found = reader.installation
+        finally:
+            database.close()
+    if found is None:
+        return {"batches": 0}
+    return {"batches": found.batches, "in_flight_batch": found.in_flight_batch, "incarnation": found.incarnation}
