@@ -74,6 +74,11 @@ SHAPES: dict[str, str] = {
         "{grant_id, role, verb, workflow, operation, kind, up_to:{minor, currency}, granted_by, granted_at, withdrawn_at}"
     ),
     "TOKEN": "{token_id, person, name, scope:{verbs, workflows, operations}, created_at, expires_at, revoked_at}",
+    "CASE": (
+        "{case_id, name, boundary, fault, applied:{at, proof}, run_id, operation_ids, proposal_version, proposal_digest, attempts, "
+        "receiver:{records, payload_digests, unledgered_writes}, receipts, approval_bound, outcome: succeeded|failed|unresolved, "
+        "visible, owner, next_action:NEXT, verdict: pass|fail|not_applicable|not_run, reasons, seconds, repeat}"
+    ),
     "STORY": (
         "{name, engine, receiver_kind, crash:{boundary, pid, exit_signal}, recovery:{pid, case, how: repeat|lookup|none}, run:RUN, "
         "operation:OPERATION, resubmitted:{run_id, admitted}, receiver:{records, record_ids, requests, records_file}, "

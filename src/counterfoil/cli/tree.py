@@ -8,6 +8,7 @@ import typer
 from counterfoil.cli import (
     checks,
     demo,
+    drill,
     explain,
     guards,
     init,
@@ -91,7 +92,7 @@ def root() -> typer.Typer:
         each.add_to(top)
     for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (guards, checks, sandbox, demo, schema):
+    for each in (guards, checks, sandbox, demo, drill, schema):
         each.add_to(top)
     return top.typer
 

@@ -20,7 +20,8 @@ class Planned:
     """One case to play. `boundary` is NAME#HIT, counted from the submission on, as the clean run passed it.
 
     `scenario` names what is played where a workflow has several; `operation` is the operation at that boundary, if one
-    is; `name` is the case's own name, if it is one of the named drills (plan.py gives it).
+    is; `name` is the case's own name, if it is one of the named drills (plan.py gives it). `variant`: the same fault at the
+    same boundary, made otherwise.
     """
 
     workflow: str
@@ -29,11 +30,13 @@ class Planned:
     scenario: str | None = None
     operation: str | None = None
     name: str | None = None
+    variant: str | None = None
 
     @property
     def case_id(self) -> str:
-        """`{workflow}/[{scenario}/]{boundary}/{fault}`."""
-        parts = (self.workflow, self.scenario, self.boundary, self.fault)
+        """`{workflow}/[{scenario}/]{boundary}/{fault}[:{variant}]`."""
+        fault = self.fault if self.variant is None else f"{self.fault}:{self.variant}"
+        parts = (self.workflow, self.scenario, self.boundary, fault)
         return "/".join(part for part in parts if part is not None)
 
 
@@ -43,12 +46,15 @@ class Applied:
 
     `wrong`: what the fault itself saw that must not be. `residue`: why a second record here is one of the states that no
     rule can prevent (design.md, "what is left"); then duplicates make the case `not_applicable`, and stay shown.
+    `ends`: as what the run may rest without having completed (a park reason, `review`, `failed`, `cancelled`), besides a
+    doubt that its contract gives no way out of; None: as anything that is visible.
     """
 
     at: str
     proof: Mapping[str, Any]
     wrong: tuple[str, ...] = ()
     residue: str | None = None
+    ends: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The report as JUnit XML: a suite for each workflow, a test case for each case, as build servers read it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -51,7 +52,11 @@ def _properties(suite: Element, data: Mapping[str, Any]) -> None:
     named = {"target": data["target"], "target_digest": data.get("target_digest"), **object_at(data, "versions")}
     properties = SubElement(suite, "properties")
     for name, value in named.items():
-        SubElement(properties, "property", {"name": legible(name), "value": legible(value)})
+        SubElement(properties, "property", {"name": legible(name), "value": legible(_flat(value))})
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def _case(suite: Element, workflow: str, case: Case) -> None:

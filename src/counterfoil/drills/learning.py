@@ -10,8 +10,9 @@ from counterfoil.engine.boundaries import BOUNDARIES
 from counterfoil.engine.definitions import Operation, Registry
 from counterfoil.model.contract import Contract
 
-# Passed when time passes, not when the workflow goes on: another run may not meet it at the same place.
+# Passed when time passes, not when the workflow goes on: another life may not meet that hit, or meet it elsewhere.
 BY_TIME = frozenset({"lease.renewed"})
+BY_TIME_LATER = frozenset({"worker.seen"})  # its first hit is the worker's registration
 # Which entry of the journal tells whose boundary it is: the n-th hit is about the n-th entry.
 TOLD_BY: Mapping[str, str] = {
     "proposal.made": "proposal",
@@ -108,7 +109,7 @@ def passed_of(hits: Iterable[Iterable[str]], seen: Seen) -> tuple[Passed, ...]:
     for name in (name for names in hits for name in names):
         n = counted[name] = counted.get(name, 0) + 1
         about = told.get(name, [])
-        if name not in BY_TIME:
+        if name not in BY_TIME and (n == 1 or name not in BY_TIME_LATER):
             found.append(Passed(name, n, _KINDS[name], about[n - 1] if n <= len(about) else None))
     return tuple(found)
 

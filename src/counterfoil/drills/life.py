@@ -6,6 +6,7 @@ Each function is called in a child with (app, arguments, say); `Stage.start` giv
 import asyncio
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from counterfoil.app.application import App
@@ -32,6 +33,8 @@ Say = Callable[[object], None]
 def placed(app: App, arguments: dict[str, Any], say: Say) -> None:
     """Open the case's database, made if there is none. Only then what is to happen at boundaries is armed."""
     place(app, {name: value for name, value in arguments.items() if name not in AT_BOUNDARIES}, say)
+    for name in arguments["receivers"]:  # what stands in for a live receiver is none
+        app.registry.receivers[name] = replace(app.registry.receivers[name], environment="test")
     if arguments.get("without"):
         importlib.import_module("counterfoil.testing.guards").remove(arguments["without"])
     app.open(founding(app))

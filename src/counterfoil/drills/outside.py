@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from counterfoil.drills.scenario import Scenario
+from counterfoil.testing.sandbox.contract import SandboxContract
+from counterfoil.testing.sandbox.kinds import contract_of_kind
 from counterfoil.testing.sandbox.process import SandboxProcess
 
 
@@ -85,3 +88,38 @@ class SandboxPart:
 
     def _mine(self, found: Mapping[str, Any]) -> bool:
         return str(found["path"]).startswith(f"/{self.part}/")
+
+
+class Receivers(Protocol):
+    """Gives a case its receivers. One for each player, from its start to its end."""
+
+    def of(self, scenario: Scenario, part: str) -> Mapping[str, Outside]:
+        """By receiver; `part` is a word that no other case has."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class Sandboxes:
+    """Sandboxes, started when a scenario first needs one, and shared by the cases of one player."""
+
+    def __init__(self) -> None:
+        self._started: dict[tuple[str, str], SandboxProcess] = {}
+
+    def of(self, scenario: Scenario, part: str) -> Mapping[str, Outside]:
+        """One for each receiver of the scenario."""
+        return {name: self._part(name, kind, part) for name, kind in scenario.sandboxes.items()}
+
+    def close(self) -> None:
+        """End them."""
+        for process in self._started.values():
+            process.close()
+
+    def _part(self, receiver: str, kind: str | SandboxContract, part: str) -> Outside:
+        contract = contract_of_kind(kind) if isinstance(kind, str) else kind
+        place = (receiver, json.dumps(contract.to_json(), sort_keys=True))
+        if place not in self._started:
+            self._started[place] = SandboxProcess(contract)
+        return SandboxPart(self._started[place], part, contract.lookup_lag_seconds)

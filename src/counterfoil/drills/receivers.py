@@ -12,13 +12,18 @@
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
+from counterfoil.app.application import App
+from counterfoil.drills.outside import Outside, Sandboxes
+from counterfoil.drills.scenario import Scenario
 from counterfoil.model.errors import Refused
 from counterfoil.testing.loopback.digest import digest_of
+from counterfoil.testing.loopback.process import LoopbackFailed
 from counterfoil.testing.proxy import ProxyProcess
 from counterfoil.testing.sandbox.writes import DEFAULT_KEY_HEADER
 
@@ -169,6 +174,59 @@ class OwnPart:
         """Disarm, and let go of what is held."""
         self._own.proxy.post("fault", {"fault": None})
         self._own.proxy.release()
+
+    def begin(self, clock: Path) -> None:
+        """Nothing of the case before is left armed. Its clock is its own."""
+        self.quiet()
+
+
+class OwnReceivers:
+    """The receivers of every case (outside.py): one of the user's, and sandboxes for the others.
+
+    One player only: what came into being while a case played must be of that case.
+    """
+
+    def __init__(self, own: OwnReceiver, name: str) -> None:
+        self._own, self._name = own, name
+        self._others = Sandboxes()
+        self.counted = own.counted
+
+    def of(self, scenario: Scenario, part: str) -> Mapping[str, Outside]:
+        """By receiver."""
+        others = {name: kind for name, kind in scenario.sandboxes.items() if name != self._name}
+        return {**self._others.of(replace(scenario, sandboxes=others), part), self._name: self._own.part()}
+
+    def prepared(self, scenario: Scenario) -> Scenario:
+        """The scenario of the next case."""
+        given = self._own.prepared(scenario.input), self._own.prepared(scenario.other_input)
+        return replace(scenario, input=given[0], other_input=given[1])
+
+    def lacks(self, fault: str) -> str | None:
+        """Why a fault is not applicable; None where it is."""
+        return self._own.lacks(fault)
+
+    def close(self) -> None:
+        """End what was started."""
+        self._own.close()
+        self._others.close()
+
+
+def own_receivers(app: App, *, adapter: str | None = None, url: str | None = None) -> Callable[[], OwnReceivers]:
+    """What `--receiver MODULE:ADAPTER` and `--receiver-url URL` mean for an application. Raises Refused(usage)."""
+    if (adapter is None) == (url is None):
+        raise Refused("usage", problem="name one of --receiver MODULE:ADAPTER and --receiver-url URL")
+    found = adapter_of(adapter) if adapter is not None else Forwarded(str(url))
+    name = stands_for(found, sorted(app.registry.receivers))
+    headers = {o.contract.key.header for o in app.registry.operations.values() if o.receiver == name and o.contract.key}
+    header = next((each for each in sorted(filter(None, headers))), None)
+
+    def made() -> OwnReceivers:
+        try:
+            return OwnReceivers(OwnReceiver(found, key_header=header), name)
+        except LoopbackFailed as problem:
+            raise Refused("usage", problem=str(problem)) from problem
+
+    return made
 
 
 def accepted(writes: Sequence[Mapping[str, Any]]) -> list[Record]:

@@ -10,7 +10,7 @@ from counterfoil.app.application import App
 from counterfoil.drills.life import placed
 from counterfoil.engine.opened import Opened
 from counterfoil.model.codec import parsed
-from counterfoil.model.operation import AttemptRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 
@@ -25,10 +25,12 @@ def _rows() -> Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """`runs` and `operations`: RUN and OPERATION of the command line. `attempts`, `reviews`: the rows as they are stored.
+    """`runs` and `operations`: RUN and OPERATION of the command line, an operation with its `payload`.
+
+    `attempts`, `reviews`: the rows as they are stored.
 
     `entries`: {run_id, sequence, kind, name, position, at_us, data} of every run, in order. `inbox`: its items. `incidents`:
-    with their closed_at. `verify`: as the command. `now`: the case's time in microseconds.
+    with their closed_at. `verify`, `restore`: as the commands. `now`: the case's time in microseconds.
     """
 
     runs: Rows = field(default_factory=_rows)
@@ -39,6 +41,7 @@ class Seen:
     incidents: Rows = field(default_factory=_rows)
     inbox: Rows = field(default_factory=_rows)
     verify: dict[str, Any] = field(default_factory=dict[str, Any])
+    restore: dict[str, Any] = field(default_factory=dict[str, Any])
     now: int = 0
 
     @staticmethod
@@ -52,12 +55,14 @@ def look(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> 
     placed(app, arguments, say)
     opened = app.open()
     rows = _stored(opened)
+    payloads: dict[str, Any] = rows.pop("payloads")
     told = Seen(
         runs=[app.runs.show(run_id) for run_id in rows.pop("run_ids")],
-        operations=_all(app.operations.list),
+        operations=[o | {"payload": payloads[o["operation_id"]]} for o in _all(app.operations.list)],
         incidents=_all(app.incidents.list),
         inbox=_all(app.inbox.list),
         verify=app.verify(),
+        restore=app.restore.status(),
         now=opened.clock.now_us(),
         **rows,
     )
@@ -81,6 +86,7 @@ def _stored(opened: Opened) -> dict[str, Any]:
         runs = sorted(reader.rows(RunRecord), key=lambda run: run.number)
         return {
             "run_ids": [run.run_id for run in runs],
+            "payloads": {o.operation_id: parsed(o.payload) for o in reader.rows(OperationRecord)},
             "attempts": [asdict(attempt) for attempt in reader.rows(AttemptRecord)],
             "reviews": [asdict(review) for review in reader.rows(ReviewRecord)],
             "entries": [

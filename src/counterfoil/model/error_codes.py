@@ -285,6 +285,16 @@ _ALL = (
     ),
     # unattended writes
     ErrorCode(
+        "drill_undeclared",
+        "The drill of {workflow} cannot be derived from its code: {problem}.",
+        "Declare Scenario(workflow={workflow!r}, {what}) in its module, or in a module `drills` beside it; nothing was played.",
+    ),
+    ErrorCode(
+        "drill_not_clean",
+        "Without any disturbance {workflow} did not complete: {problem}",
+        "Give its Scenario an input with which it completes, or mend the workflow; nothing was disturbed.",
+    ),
+    ErrorCode(
         "drill_missing",
         "{problem}.",
         "Nothing was sent. Drill the workflow and register it (`counterfoil drill TARGET --register`), or waive it by name and "
