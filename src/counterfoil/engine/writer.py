@@ -46,12 +46,16 @@ class Writer:
         self._flushed = flushed
         self._committed = committed
         self._ended = ended
-        self._inbox: SimpleQueue[list[_Waiting]] = SimpleQueue()  # an empty list: the writer is closed
-        self._queue: deque[_Waiting] = deque()  # the writer thread's own
+        self._inbox: SimpleQueue[list[Waiting]] = SimpleQueue()  # an empty list: the writer is closed
+        self._queue: deque[Waiting] = deque()  # the writer thread's own
         self._lock = threading.Lock()
         self._closing = False
-        self._handed: dict[asyncio.AbstractEventLoop, list[_Waiting]] = {}  # what each loop has not handed over yet
+        self._handed: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}  # what each loop has not handed over yet
         self._broken: CounterfoilError | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """Begin to take verbs. The simulation's writer has no thread: its loop takes them."""
         self._thread = threading.Thread(target=self._work, name="counterfoil-writer", daemon=True)
         self._thread.start()
 
@@ -63,13 +67,13 @@ class Writer:
             # One wake-up of the writer for all that this turn of the loop asks: it would fight us for the interpreter.
             waiting = self._handed[loop] = []
             loop.call_soon(self._hand_over, loop)
-        waiting.append(_Waiting(verb, future, loop))
+        waiting.append(Waiting(verb, future, loop))
         return await future
 
     def ask(self, verb: RunVerb) -> Any:
         """For threads that are not the event loop's: the edge of a synchronous program."""
         future: Future[Any] = Future()
-        self._enqueue([_Waiting(verb, future, None)])
+        self._enqueue([Waiting(verb, future, None)])
         return future.result()
 
     def close(self) -> None:
@@ -85,7 +89,7 @@ class Writer:
         except Refused as refused:
             _answer([(each, Outcome(None, refused)) for each in waiting])
 
-    def _enqueue(self, waiting: "list[_Waiting]") -> None:
+    def _enqueue(self, waiting: "list[Waiting]") -> None:
         with self._lock:  # nothing may come behind the empty list: nobody would answer it
             if self._closing:
                 raise Refused("storage_failed", problem="the writer is closed")
@@ -95,14 +99,18 @@ class Writer:
         open_ = True
         while open_ or self._queue:
             open_ = self._collect(open_)
-            batch = self._take()
-            try:
-                if batch:
-                    self._commit(batch)
-            except Exception as defect:
-                # This thread must not die: everything would wait for ever. Who was not answered yet is told.
-                log.exception("the writer met a defect of its own")
-                _deliver(batch, [Outcome(None, cast("CounterfoilError", defect))] * len(batch))
+            self._commit_next()
+
+    def _commit_next(self) -> None:
+        """One batch of what waits."""
+        batch = self._take()
+        try:
+            if batch:
+                self._commit(batch)
+        except Exception as defect:
+            # This thread must not die: everything would wait for ever. Who was not answered yet is told.
+            log.exception("the writer met a defect of its own")
+            _deliver(batch, [Outcome(None, cast("CounterfoilError", defect))] * len(batch))
 
     def _collect(self, open_: bool) -> bool:
         """Take in all that was handed over; wait for it when there is nothing to do. False once the writer is closed."""
@@ -115,10 +123,10 @@ class Writer:
             open_ = bool(waiting)
         return open_
 
-    def _take(self) -> list["_Waiting"]:
+    def _take(self) -> list["Waiting"]:
         """All waiting verbs, at most one per run; the rest keeps its order for the next batch."""
-        taken: list[_Waiting] = []
-        left: deque[_Waiting] = deque()
+        taken: list[Waiting] = []
+        left: deque[Waiting] = deque()
         runs: set[str] = set()
         while self._queue and len(taken) < BATCH_LIMIT:
             waiting = self._queue.popleft()
@@ -131,7 +139,7 @@ class Writer:
         self._queue = left
         return taken
 
-    def _commit(self, batch: list["_Waiting"]) -> None:
+    def _commit(self, batch: list["Waiting"]) -> None:
         try:
             outcomes = self._apply([waiting.verb for waiting in batch])
         except Exception as problem:
@@ -160,7 +168,7 @@ class Writer:
         except CounterfoilError as problem:
             log.error("the heads of ended runs could not be counted outside: %s", problem)
 
-    def _tell(self, answers: "list[tuple[_Waiting, Outcome]]") -> None:
+    def _tell(self, answers: "list[tuple[Waiting, Outcome]]") -> None:
         touched = {w.verb.run_id: getattr(w.verb, "fence", None) is not None for w, _ in answers if not w.verb.quiet}
         if touched:
             self._committed(touched)
@@ -195,15 +203,15 @@ class Writer:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class Waiting:
     verb: RunVerb
     future: "Future[Any] | asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop | None
 
 
-def _deliver(batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
+def _deliver(batch: Sequence[Waiting], outcomes: Sequence[Outcome]) -> None:
     """Answer all of a batch: one wake-up per event loop, not one per verb."""
-    loops: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, Outcome]]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Outcome]]] = {}
     for waiting, outcome in zip(batch, outcomes, strict=True):
         if waiting.loop is None:
             _answer([(waiting, outcome)])
@@ -214,7 +222,7 @@ def _deliver(batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
             loop.call_soon_threadsafe(_answer, answers)
 
 
-def _answer(answers: list[tuple[_Waiting, Outcome]]) -> None:
+def _answer(answers: list[tuple[Waiting, Outcome]]) -> None:
     for waiting, outcome in answers:
         if waiting.future.done():
             continue

@@ -1,0 +1,198 @@
+"""One schedule: drawn from a seed, played to its end, and checked."""
+
+import gc
+import hashlib
+import logging
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from counterfoil.model.errors import CounterfoilError
+from counterfoil.model.run import RunRecord
+from counterfoil.store.port import StorageError
+from counterfoil.testing.simulate import checkers
+from counterfoil.testing.simulate.book import Book
+from counterfoil.testing.simulate.checkers import Seen, Violation
+from counterfoil.testing.simulate.contracts import HABITS, base_of, names
+from counterfoil.testing.simulate.network import Network
+from counterfoil.testing.simulate.office import Office, wishes
+from counterfoil.testing.simulate.options import Options, drawn
+from counterfoil.testing.simulate.receiver import Receiver
+from counterfoil.testing.simulate.seams import simulated
+from counterfoil.testing.simulate.site import SECOND_US, Site, SimulatedApp
+from counterfoil.testing.simulate.trouble import Trouble
+from counterfoil.testing.simulate.world import START_US, Stuck, World
+
+BOUND_US = 2 * 3600 * SECOND_US  # after the last disturbance everything ends within this
+SLICE_US = 10 * SECOND_US  # how often somebody looks whether all is over
+_MEMORY = Path("/dev/shm")
+
+
+@dataclass(slots=True)
+class Played:
+    """What one schedule came to. `lines`: the last of its trace, for people."""
+
+    seed: int
+    options: Options
+    digest: str = ""
+    faults: Counter[str] = field(default_factory=lambda: Counter())
+    cases: set[str] = field(default_factory=lambda: set())
+    violations: list[Violation] = field(default_factory=lambda: [])
+    residue: Counter[str] = field(default_factory=lambda: Counter())
+    refused: Counter[str] = field(default_factory=lambda: Counter())
+    ends: Counter[str] = field(default_factory=lambda: Counter())
+    unaccounted: int = 0
+    records: int = 0
+    simulated_s: float = 0.0
+    lines: list[str] = field(default_factory=lambda: [])
+
+
+def options_of(seed: int) -> Options:
+    """The options that a seed draws."""
+    return drawn(World(seed).chance("options"), names())
+
+
+def play(seed: int, *, off: Set[str] = frozenset()) -> Played:
+    """Play the schedule of a seed, with some disturbances switched off. What it finds is in `violations`; nothing is raised."""
+    options = options_of(seed).without(off)
+    played = Played(seed, options)
+    folder = Path(tempfile.mkdtemp(prefix="counterfoil-", dir=_MEMORY if _MEMORY.is_dir() else None))
+    try:
+        with _undisturbed():
+            _Stage(played, folder).play()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return played
+
+
+class _Stage:
+    """Everything that takes part in one schedule."""
+
+    def __init__(self, played: Played, folder: Path) -> None:
+        self._played = played
+        self._options = options = played.options
+        self._world = world = World(played.seed)
+        world.rates = options.rates
+        world.faults = played.faults
+        world.is_calm = True  # until the installation is there
+        self._receiver = Receiver({name: HABITS[base_of(name)] for name in names()})
+        self._network = network = Network(world, self._receiver)
+        self._book = book = Book(refused=played.refused)
+        self._site = site = Site(world, folder)
+        self._office = Office(world, site, book, network, options)
+        self._trouble = Trouble(world, site, book, network, self._office, options)
+
+    def play(self) -> None:
+        with simulated(self._world, self._network, self._played.cases):
+            try:
+                self._live()
+                self._judge()
+            except Stuck as stuck:
+                self._found("liveness", f"no time passes any more: {stuck}")
+            finally:
+                self._site.close()
+        world = self._world
+        self._played.digest = world.trace.digest()
+        self._played.lines = list(world.trace.lines)
+        self._played.simulated_s = (world.boot_us - START_US) / SECOND_US
+        self._played.records = len(self._receiver.records)
+        for process in (*world.processes, *world.graves):
+            for problem in process.problems:
+                if not isinstance(problem, StorageError):
+                    self._found("defect", f"{process.name}: {type(problem).__name__}: {problem}"[:300])
+
+    def _live(self) -> None:
+        """Disturbed for a while, then calm until everything is over or the bound has come."""
+        world = self._world
+        self._book.wishes = wishes(world, self._options)
+        self._trouble.begin()
+        world.run_until(lambda: bool(self._site.apps), START_US + SECOND_US)
+        world.is_calm = False
+        self._until(START_US + round(self._options.calm_after * SECOND_US))
+        self._trouble.calm()
+        self._until(world.boot_us + BOUND_US, stops=True)
+
+    def _until(self, until_us: int, *, stops: bool = False) -> None:
+        while self._world.boot_us < until_us:
+            self._world.run_until(lambda: False, min(until_us, self._world.boot_us + SLICE_US))
+            app = self._alive()
+            if app is None:
+                continue
+            with app.open().read() as reader:
+                runs = list(reader.rows(RunRecord))
+            self._played.violations += checkers.nobody_waits_in_silence(runs)
+            asked = all(wish.acknowledged for wish in self._book.wishes)
+            if self._played.violations or (stops and asked and runs and all(run.state.ended for run in runs)):
+                return
+
+    def _alive(self) -> SimulatedApp | None:
+        """The newest opening of the installation."""
+        return self._site.apps[-1] if self._site.apps else None
+
+    def _judge(self) -> None:
+        app = self._alive()
+        if app is None:
+            self._found("liveness", "nobody could open the installation")
+            return
+        # What is on its way arrives before anybody counts.
+        self._world.run_until(lambda: False, self._world.boot_us + 60 * SECOND_US)
+        with app.open().read() as reader:
+            seen = Seen.through(reader, self._book, self._network, self._set_back_us())
+            self._note_journal(reader)
+        found = [
+            *checkers.no_duplicates(seen), *checkers.nothing_wrongly_closed(seen), *checkers.nothing_unledgered(seen),
+            *checkers.approvals_bound(seen), *checkers.nobody_waits_in_silence(seen.runs),
+        ]  # fmt: skip
+        if not self._played.violations:
+            found += checkers.all_end(seen, self._world.wall_us)
+        self._played.violations += found
+        for wrong in self._book.wrong:
+            self._found("clients", wrong)
+        lost = checkers.all_accounted(seen)
+        self._played.unaccounted = len(lost)
+        for request_id in lost:
+            self._found("accounted", f"{request_id} was acknowledged, and is not there")
+        self._check_chains(app)
+        self._played.residue += seen.residue
+        self._played.ends += Counter(run.state.value for run in seen.runs)
+
+    def _check_chains(self, app: SimulatedApp) -> None:
+        """Every chain holds and every table is what the journal says. A restore cuts what the marker outside still counts."""
+        report = app.verify()
+        restored = bool(self._book.restored_us)
+        broken = [each for each in report["broken"] if not (restored and each["problem"] == "truncated")]
+        for each in (*broken, *report["differences"]):
+            self._found("chains", str(each))
+
+    def _note_journal(self, reader: object) -> None:
+        digest = hashlib.sha256()
+        for number, entry in reader.journal():  # type: ignore[attr-defined]
+            digest.update(f"{number} {entry.run_id} {entry.sequence} {entry.at} {entry.body}".encode())
+        self._world.trace.note("journal", digest.hexdigest())
+
+    def _set_back_us(self) -> int:
+        return self._world.set_back_us
+
+    def _found(self, checker: str, what: str) -> None:
+        self._played.violations.append(Violation(checker, what))
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """No collector runs a dead process's `finally` in the middle of another; no log of what is disturbed on purpose."""
+    log = logging.getLogger("counterfoil")
+    level, was_on = log.level, gc.isenabled()
+    log.setLevel(logging.CRITICAL + 1)
+    gc.disable()
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        if was_on:
+            gc.enable()
+        with suppress(CounterfoilError):
+            gc.collect()
