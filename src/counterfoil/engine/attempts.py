@@ -59,9 +59,7 @@ class MarkInFlight(RunVerb):
         if ruling.kind not in (Kind.SEND, Kind.REPEAT):
             return advanced(tx, self.target, operation)
         if self.request_digest is not None and not same_bytes(situation, self.request_digest):
-            # Other bytes under a key that carried some already: at this receiver that may be a second effect.
-            tx.put(replace(operation, version=operation.version + 1, key_state="mismatched"))
-            return advanced(tx, self.target, replace(operation, version=operation.version + 1, key_state="mismatched"))
+            return self._other_bytes(tx, operation)
         new_key = facts.resolution is Resolution.AGAIN_NEW
         key_number = operation.key_number + int(new_key)
         attempt = self._attempt(tx, operation, key_number)
@@ -95,6 +93,22 @@ class MarkInFlight(RunVerb):
             },
         )
         return attempt
+
+    def _other_bytes(self, tx: Transaction, operation: OperationRecord) -> Advanced:
+        """Other bytes under a key that carried some already: at this receiver that may be a second effect."""
+        mismatched = replace(operation, version=operation.version + 1, key_state="mismatched")
+        tx.put(mismatched)
+        tx.append(
+            self.run_id,
+            EntryKind.RULED,
+            name=operation.name,
+            data={
+                "operation_id": operation.operation_id,
+                "version": operation.proposal_version,
+                "key_state": mismatched.key_state,
+            },
+        )
+        return advanced(tx, self.target, mismatched)
 
     def _attempt(self, tx: Transaction, operation: OperationRecord, key_number: int) -> AttemptRecord:
         contract = Contract.from_stored(parsed(tx.must(ContractRecord, self.target.contract_digest).body))

@@ -17,7 +17,7 @@ from counterfoil.model.review import ReviewBy
 from counterfoil.testing.sandbox.contract import SandboxContract
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
-HIDDEN = timedelta(minutes=2)  # how long the receiver `lookup` may not show what it has
+HIDDEN = timedelta(minutes=20)  # how long a receiver that can be asked may not show what it has
 OWNER = "duty"
 BUDGET = Budget(attempts=4, elapsed=2 * DAY, spend_usd=1, owner=OWNER)
 ANSWERS = [
@@ -52,22 +52,21 @@ KEY = IdempotencyKey(
     header="Idempotency-Key", retention=DAY, saves={"2xx", "4xx", "5xx"}, other_body="rejects", arrives_within=SECOND
 )
 KEYED = replace(UNKNOWABLE, key=KEY)
-KEYED_BY_CONTENT = replace(UNKNOWABLE, key=replace(KEY, other_body="identity"))
 LOOKUP = Lookup(
     find, consistency="strong", visible_within=HIDDEN, arrives_within=SECOND, finds_by="operation_id", pause=SECOND
 )
 ASKED = replace(UNKNOWABLE, lookup=LOOKUP)
+KEYED_BY_CONTENT = replace(ASKED, key=replace(KEY, other_body="identity"))
 
 app = App("battery")
 for name in ("key", "content", "lookup", "none"):
     app.receiver(name, url=Env(f"BATTERY_{name.upper()}"), environment="test")
 
+LATE = SandboxContract(kind="late", lookup_lag_seconds=HIDDEN.total_seconds() / 2)
 SANDBOXES: dict[str, str | SandboxContract] = {
     "key": "key",
-    "content": SandboxContract(kind="content", other_body="part_of_identity"),
-    "lookup": SandboxContract(
-        kind="late", key_header=None, lookup_by=frozenset({"reference"}), lookup_lag_seconds=HIDDEN.total_seconds() / 2
-    ),
+    "content": replace(LATE, other_body="part_of_identity"),
+    "lookup": replace(LATE, key_header=None),
     "none": "none",
 }
 REVIEW = ReviewBy(role="approver", expires_in=timedelta(hours=8), owner=OWNER)
@@ -104,7 +103,7 @@ async def tip(call: Call, order: Order) -> Receipt:
 
 @app.operation(receiver="content", contract=KEYED_BY_CONTENT, business_key="number", owner=OWNER)
 async def vary(call: Call, order: Order) -> Receipt:
-    """Its bytes change from try to try, at a receiver where other bytes under a key are another effect."""
+    """Its bytes change from try to try, at a receiver where other bytes under a key are another effect. It can be asked."""
     return await _posted(call, order.model_dump() | ({} if call.attempt == 1 else {"attempt": call.attempt}))
 
 

@@ -1,36 +1,16 @@
 """The workflows of the battery, one for each way in which a write is kept single, approved or bounded."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from counterfoil.drills.battery.application import BUDGET, SANDBOXES, Order, app, book, mail, note, pay, post, tip, vary
 from counterfoil.drills.scenario import Scenario
-from counterfoil.engine.definitions import step
 from counterfoil.engine.port import Run
-from counterfoil.model.budget import Retry
 from counterfoil.model.receipt import Receipt
-
-TRIES = 4 * BUDGET.attempts  # after which a stubborn step works; nobody may come so far
 
 
 async def read(order: Order) -> str:
     """Something to do before a write."""
     return f"order {order.number}"
-
-
-class _Stubborn:
-    """How often this process has tried."""
-
-    tried = 0
-
-
-@step(retry=Retry(tries=2 * TRIES, pause=timedelta(seconds=1)))
-async def stubborn(order: Order) -> str:
-    """Fails until long after the budget is spent."""
-    _Stubborn.tried += 1
-    if _Stubborn.tried < TRIES:
-        raise OSError(f"try {_Stubborn.tried} for {order.number}")
-    return "at last"
 
 
 @app.workflow(version=1, budget=BUDGET)
@@ -78,15 +58,8 @@ async def unknowable(run: Run, order: Order) -> Receipt:
     return await run.perform(mail, order)
 
 
-@app.workflow(version=1, budget=BUDGET)
-async def failing(run: Run, order: Order) -> Receipt:
-    """A step that fails for longer than the budget lasts, then a write."""
-    await run.step(stubborn, order)
-    return await run.perform(note, order)
-
-
 ORDER, OTHER = {"number": "b-1", "amount": 40}, {"number": "b-1", "amount": 41}
-WORKFLOWS = ("keyed", "named", "reviewed", "reviewed_twice", "varying", "asked", "unknowable", "failing")
+WORKFLOWS = ("keyed", "named", "reviewed", "reviewed_twice", "varying", "asked", "unknowable")
 SCENARIOS: Sequence[Scenario] = tuple(
     Scenario(workflow=name, input=ORDER, other_input=OTHER, sandboxes=SANDBOXES) for name in WORKFLOWS
 )
