@@ -17,6 +17,8 @@ from counterfoil.client.shapes.installation import (
     Person,
     Receiver,
     Suspension,
+    Unattended,
+    Waiver,
     WorkerSeen,
     WritesStatus,
 )
@@ -71,6 +73,7 @@ LISTS = [
     ("/roles", Page[Role]), ("/tokens", Page[Token]), ("/audit", Page[ActDone]), ("/metrics", Page[Metric]), ("/report", Report),
     ("/statements", Page[StatementImport]), ("/metrics/operations_unresolved/history", History),
     ("/runs/1/entries", Page[Entry]), ("/me", Me), ("/workers", Page[WorkerSeen]), ("/receivers", Page[Receiver]),
+    ("/unattended", Page[Unattended]), ("/waivers", Page[Waiver]),
 ]  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def test_single_things_are_as_described(here: Served) -> None:
 NAMED = {
     "NEXT": Next, "ATTEMPT": Attempt, "RECEIPT": Receipt, "APPROVAL": Approval, "REVIEW": Review, "OPERATION": Operation, "RUN": Run,
     "ESTABLISHED": Established, "PENDING": Pending, "MESSAGE": Message, "DOCUMENT": Document, "PERSON": Person, "INCIDENT": Incident,
-    "SUSPENSION": Suspension,
+    "SUSPENSION": Suspension, "WAIVER": Waiver, "UNATTENDED": Unattended,
 }  # fmt: skip
 
 
@@ -265,6 +268,17 @@ def test_sending_is_stopped_and_goes_on(here: Served) -> None:
     assert here.post("/writes/resume", body).json()["data"]["lifted_by"] == "ana"
     assert shown(here.post("/writes/resume", body)) == (409, "not_suspended")
     assert shown(here.post("/writes/suspend", {"reason": "none named"})) == (400, "usage")
+
+
+def test_an_operation_is_waived_and_the_waiver_taken_back(here: Served) -> None:
+    named = next(iter(here.data("/unattended")["items"]))["operation"]
+    body = {"operation": named, "reason": "the drill runs on Monday"}
+    waiver = here.post("/waivers", body | {"until": "1d"}).json()["data"]
+    strictly(Waiver, waiver)
+    assert (waiver["by"], waiver["stands"]) == ("ana", True)
+    assert shown(here.post("/waivers", body | {"until": "91d"})) == (409, "waiver_end")
+    assert here.post("/waivers/revoke", body).json()["data"]["revoked_by"] == "ana"
+    assert shown(here.post("/waivers/revoke", body)) == (409, "no_waiver")
 
 
 def test_every_code_has_a_status_in_one_table() -> None:

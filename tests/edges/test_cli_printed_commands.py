@@ -146,6 +146,30 @@ def test_a_suspension_is_lifted(cli: Cli, shop: SandboxProcess) -> None:
     assert len(shop.records()) == 1
 
 
+def test_a_drill_is_waived(cli: Cli, shop: SandboxProcess) -> None:
+    cli.environ["COUNTERFOIL_DRILL_GATE"] = "all"
+    cli.submit("letter")
+    cli.drive()
+    run = cli.show()
+    assert (run["reason"], run["next_action"]["code"]) == ("writes_suspended", "drill_missing")
+    command = printed(run)
+    name = command.split()[3]
+    assert command.startswith(f"counterfoil waivers add {name} --by ")
+    (listed,) = [each for each in cli.json("doctor").data["unattended"] if each["operation"] == name]
+    assert (listed["gate"], listed["drill_at"], listed["waiver"]) == (True, None, None)
+    assert cli.typed(command).status == 2
+    assert cli.typed(command, answers="it leaves tonight\n1d\n").status == 0
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+    assert len(shop.records()) == 1
+    waivers = cli.json("waivers", "list").data
+    assert missing(DECLARED["waivers list"].data, waivers) == []
+    assert waivers["items"][0]["stands"] is True
+    revoked = cli.json("waivers", "revoke", name, "--by", "ana", "--reason", "over").data
+    assert revoked["revoked_by"] == "ana"
+    assert cli.refused("waivers", "revoke", name, "--by", "ana", "--reason", "over") == (3, "no_waiver")
+
+
 def test_a_restore_is_finished_in_the_place_that_the_command_names(
     cli: Cli, tmp_path: Path, shop: SandboxProcess
 ) -> None:

@@ -8,7 +8,7 @@ import httpx2
 from counterfoil.client.calls import Calls
 from counterfoil.client.decisions import ClientOperations, ClientReviews
 from counterfoil.client.inbox import ClientInbox
-from counterfoil.client.installation import ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
+from counterfoil.client.installation import ClientDrills, ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
 from counterfoil.client.records import ClientAudit, ClientMetrics, ClientTokens
 from counterfoil.client.runs import ClientRuns
 from counterfoil.client.shapes.base import Page
@@ -43,6 +43,7 @@ class Client:
         self.inbox = ClientInbox(calls)
         self.incidents = ClientIncidents(calls)
         self.writes = ClientWrites(calls)
+        self.drills = ClientDrills(calls)
         self.workers = ClientWorkers(calls)
         self.receivers = ClientReceivers(calls)
         self.audit = ClientAudit(calls)

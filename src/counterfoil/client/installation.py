@@ -1,10 +1,18 @@
-"""`client.incidents`, `client.writes`, `client.workers`, `client.receivers`: what concerns the whole installation."""
+"""`client.incidents`, `client.writes`, `client.drills`, `client.workers`, `client.receivers`: what concerns the whole installation."""
 
 from collections.abc import AsyncIterator
 
 from counterfoil.client.calls import Calls, each_of, part
 from counterfoil.client.shapes.base import Page
-from counterfoil.client.shapes.installation import Incident, Receiver, Suspension, WorkerSeen, WritesStatus
+from counterfoil.client.shapes.installation import (
+    Incident,
+    Receiver,
+    Suspension,
+    Unattended,
+    Waiver,
+    WorkerSeen,
+    WritesStatus,
+)
 
 
 class ClientIncidents:
@@ -53,6 +61,29 @@ class ClientWrites:
         """Sending goes on. Raises Refused(not_suspended)."""
         body = {"reason": reason, "receiver": receiver, "operation": operation, "all": all_}
         return await self._calls.act("/writes/resume", Suspension, body)
+
+
+class ClientDrills:
+    """Operations without a review: what was rehearsed, and what a person waived."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def unattended(self) -> Page[Unattended]:
+        """Each operation that is sent without a review, with the drill or the waiver that covers it."""
+        return await self._calls.read("/unattended", Page[Unattended])
+
+    async def waivers(self) -> Page[Waiver]:
+        """The newest waiver of each operation, the ended too."""
+        return await self._calls.read("/waivers", Page[Waiver])
+
+    async def waive(self, operation: str, *, reason: str, until: str) -> Waiver:
+        """Let it be sent without a drill until a day, a time, or so long from now. Raises Refused(waiver_end, not_permitted)."""
+        return await self._calls.act("/waivers", Waiver, {"operation": operation, "reason": reason, "until": until})
+
+    async def revoke(self, operation: str, *, reason: str) -> Waiver:
+        """It covers nothing from now on. Raises Refused(no_waiver)."""
+        return await self._calls.act("/waivers/revoke", Waiver, {"operation": operation, "reason": reason})
 
 
 class ClientWorkers:

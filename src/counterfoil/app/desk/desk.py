@@ -10,6 +10,7 @@ from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.inbox import DeskInbox
 from counterfoil.app.desk.incidents import DeskIncidents
 from counterfoil.app.desk.installation import (
+    DeskDrills,
     DeskDuties,
     DeskPeople,
     DeskReceivers,
@@ -50,6 +51,7 @@ class Desk:
         self.inbox = DeskInbox(sight)
         self.audit = DeskAudit(sight)
         self.writes = DeskWrites(sight)
+        self.drills = DeskDrills(sight)
         self.restore = DeskRestore(sight)
         self.workers = DeskWorkers(sight)
         self.duties = DeskDuties(sight)

@@ -45,6 +45,36 @@ class DeskWrites:
         return found
 
 
+class DeskDrills:
+    """As `app.drills`, what a person does about it. Seen by whoever sees every run, or administers."""
+
+    def __init__(self, sight: Sight) -> None:
+        self._sight = sight
+        self._noun = sight.app.drills
+
+    def list(self) -> dict[str, Any]:
+        """`{items: [DRILL], next_cursor}`; empty for who sees only some workflows."""
+        return self._noun.list() if self._sight.sees_installation() else _nothing()
+
+    def waivers(self) -> dict[str, Any]:
+        """`{items: [WAIVER], next_cursor}`; empty for who sees only some workflows."""
+        return self._noun.waivers() if self._sight.sees_installation() else _nothing()
+
+    def unattended(self) -> dict[str, Any]:
+        """`{items: [UNATTENDED], next_cursor}`; empty for who sees only some workflows."""
+        return self._noun.unattended() if self._sight.sees_installation() else _nothing()
+
+    async def waive(self, operation: str, *, reason: str, until: str) -> dict[str, Any]:
+        """Let an operation be sent without a drill, in the person's name and with an end. WAIVER."""
+        self._sight.must(Act.RESUME_WRITES)
+        return await self._noun.waive(operation, by=self._sight.actor, reason=reason, until=until)
+
+    async def revoke(self, operation: str, *, reason: str) -> dict[str, Any]:
+        """Take a waiver back, in the person's name. WAIVER."""
+        self._sight.must(Act.SUSPEND_WRITES)
+        return await self._noun.revoke(operation, by=self._sight.actor, reason=reason)
+
+
 class DeskRestore:
     """As `app.restore`."""
 
@@ -145,6 +175,10 @@ class DeskPeople:
         """From now on that person decides nothing."""
         self._sight.must(Act.ADMINISTER)
         return await self._noun.revoke(name, by=self._sight.actor)
+
+
+def _nothing() -> dict[str, Any]:
+    return {"items": [], "next_cursor": None}
 
 
 def _where(item: dict[str, Any]) -> dict[str, Any]:

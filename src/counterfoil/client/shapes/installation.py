@@ -44,6 +44,42 @@ class WritesStatus(Shape):
     items: list[Suspension]
 
 
+class Waiver(Shape):
+    """A named person lets an operation be sent without a drill, until its end. `stands`: it counts now."""
+
+    operation: str
+    reason: str
+    by: str
+    at: str
+    until: str
+    stands: bool
+    revoked_at: str | None
+    revoked_by: str | None
+
+
+class Drilled(Shape):
+    """A registered drill of what the code says now."""
+
+    workflow: str
+    workflow_version: int
+    contract_digest: str
+
+
+class Unattended(Shape):
+    """An operation without a review. `gate`: it needs a drill or a waiver; `undrilled_version`: drilled, but otherwise than now."""
+
+    operation: str
+    receiver: str
+    environment: str
+    gate: bool
+    drill_at: str | None
+    drill_digest: str | None
+    drill_age_seconds: int | None
+    drilled: list[Drilled]
+    undrilled_version: bool
+    waiver: Waiver | None
+
+
 class WorkerSeen(Shape):
     """A process that drives runs. `gone` is certain, `alive` is what its heartbeat says, `holds` counts its runs."""
 

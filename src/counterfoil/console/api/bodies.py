@@ -93,6 +93,21 @@ class Stopping(Body):
     all: bool = False
 
 
+class Waiving(Body):
+    """Which operation may be sent without a drill, why, and until when: a day, RFC 3339, or from now (`4h`, `30d`)."""
+
+    operation: Name
+    reason: Reason
+    until: Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class Revoking(Body):
+    """Whose waiver is taken back, and why."""
+
+    operation: Name
+    reason: Reason
+
+
 class HandingOver(Body):
     """To a person or a role."""
 

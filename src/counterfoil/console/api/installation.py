@@ -6,8 +6,18 @@ from fastapi import Path, Query
 from starlette.responses import Response
 
 from counterfoil.client.shapes.base import Answer, Page
-from counterfoil.client.shapes.installation import Hit, Incident, Me, Receiver, Suspension, WorkerSeen, WritesStatus
-from counterfoil.console.api.bodies import Reasoned, Stopping
+from counterfoil.client.shapes.installation import (
+    Hit,
+    Incident,
+    Me,
+    Receiver,
+    Suspension,
+    Unattended,
+    Waiver,
+    WorkerSeen,
+    WritesStatus,
+)
+from counterfoil.console.api.bodies import Reasoned, Revoking, Stopping, Waiving
 from counterfoil.console.api.cursors import opaque, opened
 from counterfoil.console.api.described import LONGEST, Cursor, Limit, Which, gives, router_of
 from counterfoil.console.envelope import answer
@@ -69,6 +79,30 @@ async def resume_writes(at: AtDesk, body: Stopping) -> Response:
     """Let sending go on, and wake the runs that were parked for it."""
     data = await at.writes.resume(reason=body.reason, receiver=body.receiver, operation=body.operation, all_=body.all)
     return answer("writes resume", data)
+
+
+@router.get("/unattended", responses=gives(Answer[Page[Unattended]]))
+def list_unattended(at: AtDesk) -> Response:
+    """List the operations that are sent without a review, with the drill or the waiver that covers them."""
+    return answer("unattended list", at.drills.unattended())
+
+
+@router.get("/waivers", responses=gives(Answer[Page[Waiver]]))
+def list_waivers(at: AtDesk) -> Response:
+    """List the newest waiver of each operation, the ended too."""
+    return answer("waivers list", at.drills.waivers())
+
+
+@router.post("/waivers", responses=gives(Answer[Waiver]))
+async def add_waiver(at: AtDesk, body: Waiving) -> Response:
+    """Let an operation without a review be sent without a drill, for a while. The runs that waited for it are woken."""
+    return answer("waivers add", await at.drills.waive(body.operation, reason=body.reason, until=body.until))
+
+
+@router.post("/waivers/revoke", responses=gives(Answer[Waiver]))
+async def revoke_waiver(at: AtDesk, body: Revoking) -> Response:
+    """Take a waiver back: it covers nothing from now on."""
+    return answer("waivers revoke", await at.drills.revoke(body.operation, reason=body.reason))
 
 
 @router.get("/workers", responses=gives(Answer[Page[WorkerSeen]]))

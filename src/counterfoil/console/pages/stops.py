@@ -24,7 +24,7 @@ def routes() -> APIRouter:
         items = at.writes.status()["items"]
         return page(
             request, "stop.html", desk=at, receivers=receivers_of(request, at)[1:], receiver=receiver, operation=operation,
-            acts=at.me()["acts"],
+            acts=at.me()["acts"], unattended=at.drills.unattended()["items"],
             in_force=[item for item in items if item["lifted_at"] is None],
             lifted=[item for item in items if item["lifted_at"] is not None][-50:][::-1],
         )  # fmt: skip

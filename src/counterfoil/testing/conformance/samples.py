@@ -4,6 +4,7 @@ from typing import Any
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
@@ -214,6 +215,8 @@ def one_of_each(run_id: str) -> list[Any]:
         ContractRecord(DIGEST, '{"action":"create_refund"}'),
         WorkerRecord("wrk_1", "here", "boot", 42, "{}", 1, 2, 0, None),
         SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
+        DrillRecord("create_refund", DIGEST, "refund", 1, "app:refund", DIGEST, 7, 40, 30, 9, 1, None, 3),
+        WaiverRecord("create_refund", "until Monday", "ana", 3, 9, None, None),
         operation,
         attempt_of(operation, 1),
         ReceiptRecord("rcp_1", operation.operation_id, run_id, None, "reply", "re_1", "{}", DIGEST, "first_result", 13),
