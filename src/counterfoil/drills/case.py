@@ -19,8 +19,8 @@ class NotApplied(Exception):
 class Planned:
     """One case to play. `boundary` is NAME#HIT, counted from the submission on, as the clean run passed it.
 
-    `scenario` names what is played where a workflow has several; `operation` is the operation at that boundary, if one
-    is; `name` is the case's own name, if it is one of the named drills (plan.py gives it). `variant`: the same fault at the
+    `scenario` names what is played where a workflow has several; `operation` is the operation at that boundary and
+    `step` the step, if one is; `name` is the case's own name, if it is one of the named drills (plan.py gives it). `variant`: the same fault at the
     same boundary, made otherwise.
     """
 
@@ -29,6 +29,7 @@ class Planned:
     fault: str
     scenario: str | None = None
     operation: str | None = None
+    step: str | None = None
     name: str | None = None
     variant: str | None = None
 

@@ -98,6 +98,7 @@ class Learned:
             boundary=passed.text,
             fault=fault,
             operation=None if operation is None else operation.name,
+            step=passed.about if passed.name == "step.ended" else None,
         )
 
 

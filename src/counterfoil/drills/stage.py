@@ -82,9 +82,9 @@ class Stage:
         child = self.start(function, crash_at=at, **arguments)
         child.wait()
         if child.exit_signal != 9:
-            raise NotApplied(
-                f"Child {child.pid} was not killed at {at} (status {child.status}). {child.wrote()[-2000:]}"
-            )
+            met = [name for names in self.passed(pid=child.pid) for name in names]
+            said = f"status {child.status}; it passed {' '.join(met)}; {child.wrote()[-2000:]}"
+            raise NotApplied(f"Child {child.pid} was not killed at {at}: {said}")
         return {"wait_status": child.status, "signal": "SIGKILL", "pid": child.pid, "boundary": at}
 
     def passed(self, when: str = "after", pid: int | None = None) -> list[list[str]]:
