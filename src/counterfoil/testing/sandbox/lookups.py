@@ -18,10 +18,10 @@ class Lookups:
         self._records = records
         self._asked = 0
 
-    def hidden(self, now: float) -> int:
-        """How many records there are that a lookup does not show yet."""
+    def hidden(self, path: str, now: float) -> int:
+        """How many records of this path there are that a lookup does not show yet."""
         lag = self._contract.lookup_lag_seconds
-        return sum(record.at_seconds + lag > now for record in self._records)
+        return sum(record.at_seconds + lag > now for record in self._records if record.path == path)
 
     def answer(self, request: Request, now: float) -> Reply:
         """`GET /PATH?reference=..|key=..|FIELD=..&limit=..&starting_after=..`, or `GET /PATH/ID`."""

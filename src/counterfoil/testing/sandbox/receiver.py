@@ -97,10 +97,10 @@ class Receiver:
             self._land()
             self._changed.notify_all()
 
-    def hidden(self) -> int:
-        """How many records exist that a lookup does not show yet."""
+    def hidden(self, path: str) -> int:
+        """How many records of this path exist that a lookup does not show yet."""
         with self._changed:
-            return self._lookups.hidden(self._clock.now())
+            return self._lookups.hidden(path, self._clock.now())
 
     def lag(self, seconds: float) -> None:
         """From now on lookups show a record only so long after it was made. ValueError for less than nothing."""

@@ -34,7 +34,7 @@ class Sandbox(StandIn):
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Answer a lookup or a write."""
         if not request.is_write:
-            hidden, reply = self._receiver.hidden(), self._receiver.lookup(request)
+            hidden, reply = self._receiver.hidden(request.path), self._receiver.lookup(request)
             self._asked.note({"path": request.target, "status": reply.status, "hidden": hidden})
             self.traffic.count("lookups")
             exchange.send(reply)
@@ -64,11 +64,11 @@ class Sandbox(StandIn):
 
     def views(self) -> Mapping[str, Callable[[], object]]:
         """Also `records`, and `lookups`: what was asked, and how many records each answer did not show yet."""
-        return {**super().views(), "records": self.state, "lookups": lambda: {"items": self._asked.log()}}
+        return {**super().views(), "records": self.state, "lookups": lambda: self.asked({})}
 
     def commands(self) -> Mapping[str, Callable[[Body], object]]:
-        """Also `clock`, `lookup-lag` and `forget-keys`."""
-        own = {"clock": self.move_clock, "lookup-lag": self.lag, "forget-keys": self.forget_keys}
+        """Also `clock`, `lookup-lag`, `forget-keys`, and `lookups` for those who can only order."""
+        own = {"clock": self.move_clock, "lookup-lag": self.lag, "forget-keys": self.forget_keys, "lookups": self.asked}
         return {**super().commands(), **own}
 
     def move_clock(self, body: Body) -> object:
@@ -79,6 +79,10 @@ class Sandbox(StandIn):
         seconds = number(body, "advance_seconds")
         self._receiver.advance(seconds)
         return {"advanced_seconds": seconds}
+
+    def asked(self, body: Body) -> object:
+        """Every lookup: its path and query, its status, and how many records it did not show yet."""
+        return {"items": self._asked.log()}
 
     def lag(self, body: Body) -> object:
         """`POST lookup-lag {seconds}`: lookups show a record only so long after it was made."""

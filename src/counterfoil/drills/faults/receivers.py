@@ -1,0 +1,164 @@
+"""Faults of the receiver's memory: its lookup lags, its keys are over before the recovery, or it has lost them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from counterfoil.drills.case import Applied, NotApplied, Planned
+from counterfoil.drills.faults.acting import MODULE
+from counterfoil.drills.faults.freezing import PATIENT, window_of
+from counterfoil.drills.faults.holding import Held, again, contract_of, ended, held, let_pass, rows, sending
+from counterfoil.drills.faults.saying import said
+from counterfoil.drills.learning import Learned
+from counterfoil.drills.outside import SandboxPart
+from counterfoil.drills.stage import Stage
+from counterfoil.model.contract import Contract
+from counterfoil.model.installation import IncidentRecord
+from counterfoil.model.receipt import LookupRecord
+from counterfoil.testing.children import Child
+
+LAGS, OVER, LOST = "lookup-lags", "key-window-over", "key-store-lost"
+LOOK_UP = f"{MODULE}:look_up"
+UNKNOWN_LAG = timedelta(minutes=1)  # where the contract does not say how long an effect may stay unseen
+JUST_INSIDE = timedelta(seconds=1)
+SHORT = {"COUNTERFOIL_LEASE_SECONDS": "2"}
+RESIDUE = "a receiver that loses its keys, and that cannot be asked, takes a repeat for a new request"
+
+
+def lagging(learned: Learned) -> Iterator[Planned]:
+    """Every answer that was read, where the receiver can be asked and may be late to show."""
+    for passed in learned.at("operation.first_byte"):
+        operation = learned.operation_of(passed)
+        if operation is not None and lag_of(operation.contract) is not None:
+            yield learned.planned(passed, LAGS)
+
+
+def windowed(learned: Learned) -> Iterator[Planned]:
+    """Every answer that was read, where the receiver forgets keys in time."""
+    for passed in learned.at("operation.replied"):
+        operation = learned.operation_of(passed)
+        if operation is not None and window_of(operation.contract) is not None:
+            yield learned.planned(passed, OVER)
+
+
+def keyed(learned: Learned) -> Iterator[Planned]:
+    """Every answer that was read, where the receiver has keys to lose."""
+    for passed in learned.at("operation.replied"):
+        operation = learned.operation_of(passed)
+        if operation is not None and operation.key:
+            yield learned.planned(passed, LOST)
+
+
+def lag_of(contract: Contract) -> timedelta | None:
+    """How late a lookup may show an effect and the contract still be kept; None: it cannot be asked, or shows at once."""
+    lookup = contract.lookup
+    if lookup is None:
+        return None
+    if lookup.visible_within is None:
+        return UNKNOWN_LAG
+    lag = lookup.visible_within - min(JUST_INSIDE, lookup.visible_within / 2)
+    return lag if lag > timedelta(0) else None
+
+
+# ---------------------------------------------------------------------- played
+
+
+def lookup_lagged(stage: Stage, planned: Planned) -> Applied:
+    """Accepted, answered with an error, killed; what was made is shown only after a while.
+
+    The error keeps a repeat under a key from telling, so that the receiver must be asked.
+    """
+    reply = planned.boundary.replace("first_byte", "replied")
+    # With a long lease, taking over alone would take longer than the lookup lags.
+    first = held(stage, planned, f"before:{planned.boundary}", crash_at=reply, environ=SHORT)
+    lag = lag_of(first.contract)
+    if lag is None:
+        raise NotApplied("The receiver shows everything at once.")
+    first.outside.post("fault", {"fault": "error-after-accept"})
+    first.outside.post("lookup-lag", {"seconds": lag.total_seconds()})
+    before = len(_blind(first))
+    first.child.thaw()
+    killed = _killed(first.child)
+    wrong = ended(stage.start(environ=SHORT))
+    blind = _blind(first)[before:]
+    if not blind:
+        raise NotApplied("No lookup was made while the record was not shown yet.")
+    results = [lookup.result for lookup in _lookups(stage, first)]
+    proof = {"killed": killed, "lag_s": lag.total_seconds(), "hidden": blind, "results": results}
+    return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong))
+
+
+def window_over(stage: Stage, planned: Planned) -> Applied:
+    """Accepted, killed; when somebody takes it up, the receiver has forgotten the key. Nothing may be repeated under it."""
+    killed, first = _accepted(stage, planned, environ=PATIENT)
+    window = window_of(first.contract)
+    if window is None:
+        raise NotApplied("The receiver keeps its keys for ever.")
+    writes = len(first.writes())
+    let_pass(stage, window + timedelta(minutes=1))
+    wrong = ended(stage.start(environ=PATIENT))
+    more = len(first.writes()) - writes
+    if more:
+        wrong.append(f"{more} repeated under a key whose time was over.")
+    proof = {
+        "killed": killed,
+        "window_s": window.total_seconds(),
+        "writes": writes,
+        "status": again(stage, first.operation).status.value,
+    }
+    return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong))
+
+
+def store_lost(stage: Stage, planned: Planned) -> Applied:
+    """Accepted, killed; the receiver loses its keys; recovered. Where it can be asked, two records must not stay unseen."""
+    killed, first = _accepted(stage, planned)
+    writes = len(first.writes())
+    forgotten = first.outside.post("forget-keys")
+    wrong = ended(stage.start())
+    asked = None
+    if first.contract.lookup is not None:  # whoever asks now must be shown two records, or there is one
+        asked = said(stage.lives(LOOK_UP, operation=first.operation.operation_id))["looked_up"]
+        wrong += ended(stage.start())
+    proof = {
+        "killed": killed, "forgotten": forgotten, "writes_after": len(first.writes()) - writes, "asked": asked,
+        "records": [record["id"] for record in first.records()], "incidents": [i.what for i in rows(stage, IncidentRecord)],
+    }  # fmt: skip
+    residue = None if first.contract.lookup is not None else RESIDUE
+    return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong), residue=residue)
+
+
+# ---------------------------------------------------------------------- inside
+
+
+def _accepted(stage: Stage, planned: Planned, **arguments: Any) -> tuple[dict[str, Any], Held]:
+    """Killed with the answer read and nothing of it saved."""
+    killed = stage.dies(planned.boundary, **arguments)
+    operation = sending(stage, planned.operation)
+    if operation is None:
+        raise NotApplied(f"After {planned.boundary} no operation is in flight.")
+    first = Held(stage.started[-1], operation, contract_of(stage, operation), stage.receivers[operation.receiver])
+    if not first.writes():
+        raise NotApplied("Nothing had reached the receiver.")
+    return killed, first
+
+
+def _killed(child: Child) -> dict[str, Any]:
+    child.wait()
+    if child.exit_signal != 9:
+        raise NotApplied(f"Child {child.pid} was not killed (status {child.status}). {child.wrote()[-2000:]}")
+    return {"wait_status": child.status, "signal": "SIGKILL", "pid": child.pid}
+
+
+def _blind(first: Held) -> list[Any]:
+    """Lookups that were answered while a record of this case existed that they did not show."""
+    return [line for line in first.outside.post("lookups")["items"] if line["hidden"] and _asks(line, first)]
+
+
+def _asks(line: dict[str, Any], first: Held) -> bool:
+    """Of this case: by its part of the stand-in."""
+    return not isinstance(first.outside, SandboxPart) or str(line["path"]).startswith(f"/{first.outside.part}/")
+
+
+def _lookups(stage: Stage, first: Held) -> list[LookupRecord]:
+    mine = [lookup for lookup in rows(stage, LookupRecord) if lookup.operation_id == first.operation.operation_id]
+    return sorted(mine, key=lambda lookup: lookup.n)
