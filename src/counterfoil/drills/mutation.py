@@ -37,7 +37,7 @@ TELLING: Mapping[str, Sequence[str]] = {
     "business-key": ("named/run.submitted#1/kill-after", "*/two-deliveries"),
     "stop-check": ("keyed/operation.in_flight#1/restored-file", "*/operation.in_flight#*/restored-file"),
     "budget-check": ("*/step-always-fails",),
-    "tombstone": ("keyed/*/resubmit-same", "*/resubmit-same"),
+    "tombstone": ("*/run.finished#*/resubmit-same", "*/resubmit-same"),
     "sender-gone": ("asked/operation.first_byte#1/freeze-takeover-thaw", "*/operation.first_byte#*/freeze-takeover-thaw"),
 }  # fmt: skip
 

@@ -1,15 +1,19 @@
 """The workflows of the battery, one for each way in which a write is kept single, approved or bounded."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from counterfoil.drills.battery.application import BUDGET, SANDBOXES, Order, app, book, mail, note, pay, post, tip, vary
 from counterfoil.drills.scenario import Scenario
+from counterfoil.engine.definitions import step
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Retry
 from counterfoil.model.receipt import Receipt
 
 
+@step(retry=Retry(tries=3 * BUDGET.attempts, pause=timedelta(seconds=1)))
 async def read(order: Order) -> str:
-    """Something to do before a write."""
+    """Something to do before a write. Were it to fail, the budget would be spent before its tries are."""
     return f"order {order.number}"
 
 
