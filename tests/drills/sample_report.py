@@ -46,7 +46,12 @@ def report(*cases: dict[str, Any], **other: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
         "target": "shop:refund",
         "target_digest": DIGEST,
-        "versions": {"counterfoil": "0.1.0", "python": "3.11.2", "workflow": 1},
+        "versions": {
+            "counterfoil": "0.1.0",
+            "python": "3.11.2",
+            "workflows": {"refund": 1},
+            "contracts": {"x": DIGEST},
+        },
         "boundaries": BOUNDARIES,
         "cases": found,
         "summary": {"cases": len(found), **counted, "seconds": sum(each["seconds"] for each in found)},

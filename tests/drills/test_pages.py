@@ -2,10 +2,12 @@
 
 import io
 import re
+from typing import Any
 
 from rich.console import Console
 
 from counterfoil.cli.drill_pages import DrillProgress, drilled
+from counterfoil.drills.case import Planned
 from tests.drills.sample_report import BOUNDARIES, FAULTS, HOSTILE, case, report
 
 
@@ -14,6 +16,10 @@ def shown(data: dict[str, object], width: int = 80) -> str:
     drilled(console, data)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def planned(each: dict[str, Any]) -> Planned:
+    return Planned(workflow="refund", boundary=each["boundary"], fault=each["fault"])
 
 
 def test_the_matrix_the_reasons_and_the_sentence() -> None:
@@ -54,7 +60,7 @@ def test_without_a_terminal_there_is_a_line_for_each_failure() -> None:
     with DrillProgress(console) as progress:
         progress.planned(2)
         for each in (case("b#1", "f"), case("b#1", "[bold]g", "fail", reasons=[HOSTILE])):
-            progress.began(each["case_id"])
+            progress.began(planned(each))
             progress.ended(each)
     assert isinstance(console.file, io.StringIO)
     (line,) = console.file.getvalue().splitlines()
@@ -66,7 +72,7 @@ def test_in_a_terminal_there_is_a_bar_with_what_is_played() -> None:
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
     with DrillProgress(console) as progress:
         progress.planned(3)
-        progress.began("refund/b#1/[bold]g")
+        progress.began(planned(case("b#1", "[bold]g")))
         progress.ended(case("b#1", "[bold]g", "fail"))
     assert isinstance(console.file, io.StringIO)
     text = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", console.file.getvalue())

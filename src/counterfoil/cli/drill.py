@@ -1,21 +1,26 @@
 """`counterfoil drill`: break the user's own workflow at every boundary, and count what its receiver holds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from counterfoil.cli import drill_pages
 from counterfoil.cli.command import Answer, Group
+from counterfoil.cli.drill_files import check_writable, written
 from counterfoil.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from counterfoil.app import App
+    from counterfoil.drills.outside import Receivers
     from counterfoil.drills.target import Target
 
 FOUND = 1
+SANDBOX = "sandbox"
 SHAPE = (
-    "{target, target_digest, versions, boundaries:[boundary], cases:[CASE], "
+    "{target, target_digest, versions, counted, boundaries:[boundary], cases:[CASE], "
     "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered}"
 )
 
@@ -28,13 +33,14 @@ class Wanted:
     only: str | None
     players: int
     seed: int
+    receivers: "Callable[[], Receivers]"
 
 
 def add_to(root: Group) -> None:
     """Register the command."""
 
-    @root.command("drill", data=SHAPE, shows=shown, also=(FOUND,))
-    def drill(
+    @root.command("drill", data=SHAPE, shows=drill_pages.drilled, also=(FOUND,))
+    def drill(  # noqa: PLR0913 - each is an option of the command
         invocation: Invocation,
         target: Annotated[
             str, typer.Argument(metavar="TARGET", help="MODULE:WORKFLOW, a workflow, or a project folder.")
@@ -47,17 +53,46 @@ def add_to(root: Group) -> None:
             int, typer.Option("--jobs", min=1, max=64, metavar="N", help="How many are played at once.")
         ] = 2,
         seed: Annotated[int, typer.Option(min=0, max=2**31, metavar="N", help="For inputs that are derived.")] = 0,
+        receiver: Annotated[
+            str,
+            typer.Option(metavar="sandbox|MODULE:ADAPTER", help="Your own receiver in its test mode; else sandboxes."),
+        ] = SANDBOX,
+        receiver_url: Annotated[
+            str | None, typer.Option(metavar="URL", help="Any HTTP receiver, behind the lossy proxy.")
+        ] = None,
+        html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as one page.")] = None,
+        junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.")] = None,
     ) -> Any:
         """Kill, freeze and mislead your own workflow at every boundary, recover it, and judge by what its receiver holds."""
         from counterfoil.cli.targets import target_of
         from counterfoil.drills.target import Target
 
+        check_writable(html, junit)
         app, name = target_of(invocation, target)
-        typed = (target,) if invocation.target is None else (target, "--app", invocation.target)
+        own = {"--app": invocation.target, "--receiver": _adapter(receiver), "--receiver-url": receiver_url}
+        typed = (target, *(word for option, value in own.items() if value is not None for word in (option, value)))
         found = Target.of(app, name, text=target, typed=typed, seed=seed)
         for each in found.left_out:
             invocation.warn("drill_left_out", f"{each} has no scenario, and others have: it is not drilled.")
-        return _drilled(invocation, found, Wanted(listed, only, players, seed))
+        receivers, alone = _receivers(app, _adapter(receiver), receiver_url)
+        asked = Wanted(listed, only, 1 if alone else players, seed, receivers)
+        answer = _drilled(invocation, found, asked)
+        written(answer.data, html=html, junit=junit)
+        return answer
+
+
+def _adapter(receiver: str) -> str | None:
+    return None if receiver == SANDBOX else receiver
+
+
+def _receivers(app: "App", adapter: str | None, url: str | None) -> "tuple[Callable[[], Receivers], bool]":
+    """What stands for the receivers, and whether cases must be played one at a time."""
+    from counterfoil.drills.outside import Sandboxes
+    from counterfoil.drills.receivers import own_receivers
+
+    if adapter is None and url is None:
+        return Sandboxes, False
+    return own_receivers(app, adapter=adapter, url=url), True
 
 
 def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
@@ -68,25 +103,16 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
 
     clock = SystemClock()
     began = clock.boot_us()
-    with Ensemble(target, players=asked.players, seed=asked.seed) as ensemble:
+    with (
+        drill_pages.DrillProgress(invocation.streams.notes()) as progress,
+        Ensemble(target, players=asked.players, seed=asked.seed, receivers=asked.receivers) as ensemble,
+    ):
         learned = ensemble.learn()
         cases = wanted(planned_of(learned), asked.only)
+        progress.planned(len(cases))
         if asked.listed:
             played = listed(cases, target, asked.seed)
         else:
-            played = ensemble.play(cases, learned)
-    report = report_of(target, learned, played, (clock.boot_us() - began) / 1_000_000)
+            played = ensemble.play(cases, learned, progress)
+        report = report_of(target, learned, played, (clock.boot_us() - began) / 1_000_000, ensemble.counted)
     return Answer(report, FOUND if report["summary"]["failed"] else 0)
-
-
-def shown(console: "Console", data: Any) -> None:
-    """The failures with their reasons, then the sums."""
-    from counterfoil.cli.tables import sentence
-
-    for case in data["cases"]:
-        if case["verdict"] == "fail":
-            sentence(console, f"FAIL {case['case_id']}: {'; '.join(case['reasons'])}")
-            sentence(console, f"     {case['repeat']}")
-    summary = data["summary"]
-    sentence(console, ", ".join(f"{summary[name]} {name.replace('_', ' ')}" for name in summary if name != "seconds"))
-    sentence(console, f"{summary['seconds']:.1f} s")

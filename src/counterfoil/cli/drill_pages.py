@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from string import ascii_letters
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from counterfoil.drills.case import Planned
+
 Case = Mapping[str, Any]
 COLOURS = {"fail": "bold red", "pass": "green", "not_applicable": "dim", "not_run": "yellow"}
 UNKNOWN = ("?", "unknown verdict")
@@ -26,7 +29,7 @@ class DrillProgress:
     def __init__(self, console: "Console") -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        self._failed = 0
+        self._failed, self._counting = 0, Lock()  # several players tell
         self._console = console
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
         self._bar: Progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
@@ -45,14 +48,15 @@ class DrillProgress:
         """So many cases are going to be played."""
         self._bar.update(self._line, total=cases, said="")
 
-    def began(self, case_id: str) -> None:
+    def began(self, planned: "Planned") -> None:
         """This one is being played."""
-        self._bar.update(self._line, said=self._said(plain(case_id)))
+        self._bar.update(self._line, said=self._said(plain(planned.case_id)))
 
     def ended(self, case: Case) -> None:
         """This is what became of it."""
         if case["verdict"] == "fail":
-            self._failed += 1
+            with self._counting:
+                self._failed += 1
             reasons = list_at(case, "reasons")
             said = f"{plain(case['case_id'])}: {plain(reasons[0]) if reasons else ''}"
             self._console.print(_marked("fail").append(f" {said}", style="none"))
@@ -68,7 +72,8 @@ class DrillProgress:
 def drilled(console: "Console", data: Mapping[str, Any]) -> None:
     """The whole report, shortly; the sentence comes last, where a terminal stands still."""
     cases: Sequence[Case] = data["cases"]
-    fields(console, {"target": data["target"], "digest": data.get("target_digest"), **object_at(data, "versions")})
+    versions = {name: _said_shortly(each) for name, each in object_at(data, "versions").items() if name != "contracts"}
+    fields(console, {"target": data["target"], "digest": data.get("target_digest"), **versions})
     if cases:
         _matrix(console, data)
     _named(console, cases)
@@ -81,6 +86,10 @@ def drilled(console: "Console", data: Mapping[str, Any]) -> None:
     console.print()
     failed = any(case["verdict"] not in VERDICTS or case["verdict"] == "fail" for case in cases)
     console.print(_marked("fail" if failed else "pass"), sentence_of(data["summary"]))
+
+
+def _said_shortly(version: Any) -> Any:
+    return ", ".join(f"{name} {each}" for name, each in version.items()) if isinstance(version, dict) else version  # pyright: ignore[reportUnknownVariableType]
 
 
 def guards(console: "Console", found: Sequence[Mapping[str, Any]]) -> None:

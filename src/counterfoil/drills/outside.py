@@ -13,7 +13,13 @@ from counterfoil.testing.sandbox.process import SandboxProcess
 
 
 class Outside(Protocol):
-    """One receiver as one case sees it. The receiver's own account decides, never what was answered."""
+    """One receiver as one case sees it. The receiver's own account decides, never what was answered.
+
+    `asks_credential`: it is sent the application's own credential. A stand-in has no use for one, and is given none.
+    """
+
+    @property
+    def asks_credential(self) -> bool: ...
 
     @property
     def url(self) -> str:
@@ -52,6 +58,7 @@ class SandboxPart:
     process: SandboxProcess
     part: str
     lag_seconds: float = 0.0  # of its contract's lookups
+    asks_credential: bool = False
 
     @property
     def url(self) -> str:
@@ -91,10 +98,23 @@ class SandboxPart:
 
 
 class Receivers(Protocol):
-    """Gives a case its receivers. One for each player, from its start to its end."""
+    """Gives a case its receivers. One for each player, from its start to its end.
+
+    `counted` says whose account of the records the verdicts are taken from.
+    """
+
+    counted: str
+
+    def prepared(self, scenario: Scenario) -> Scenario:
+        """The scenario of the next case; `of` comes after it."""
+        ...
 
     def of(self, scenario: Scenario, part: str) -> Mapping[str, Outside]:
         """By receiver; `part` is a word that no other case has."""
+        ...
+
+    def lacks(self, fault: str) -> str | None:
+        """Why a fault cannot be played against them; None where it can."""
         ...
 
     def close(self) -> None:
@@ -105,12 +125,22 @@ class Receivers(Protocol):
 class Sandboxes:
     """Sandboxes, started when a scenario first needs one, and shared by the cases of one player."""
 
+    counted = "Records are those in the sandbox's own file, which is flushed before it answers."
+
     def __init__(self) -> None:
         self._started: dict[tuple[str, str], SandboxProcess] = {}
+
+    def prepared(self, scenario: Scenario) -> Scenario:
+        """A sandbox takes what it is given."""
+        return scenario
 
     def of(self, scenario: Scenario, part: str) -> Mapping[str, Outside]:
         """One for each receiver of the scenario."""
         return {name: self._part(name, kind, part) for name, kind in scenario.sandboxes.items()}
+
+    def lacks(self, fault: str) -> str | None:
+        """Nothing."""
+        return None
 
     def close(self) -> None:
         """End them."""

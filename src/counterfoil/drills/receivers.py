@@ -52,9 +52,10 @@ Record = dict[str, Any]
 class DrillReceiver(Protocol):
     """What an adapter must have. `url`: where the receiver is, in its test mode.
 
-    It may also have: `receiver`, the name it stands for in an application with several; `prepare(input)`, which gives
-    the input of the next case (JSON), after making there what it needs; `forget_keys()`, `lag(seconds)` for its lookups,
-    `advance(seconds)` for its clock; `close()`. A fault that needs one that is missing is not applicable.
+    It may also have: `receiver`, the name it stands for in an application with several; `environ`, settings of the
+    processes that are drilled, such as its test key; `prepare(input)`, which gives the input of the next case (JSON), after
+    making there what it needs; `forget_keys()`, `lag(seconds)` for its lookups, `advance(seconds)` for its clock; `close()`.
+    A fault that needs one that is missing is not applicable.
     """
 
     @property
@@ -129,6 +130,8 @@ class OwnReceiver:
 class OwnPart:
     """A receiver of the user's as one case sees it (outside.py)."""
 
+    asks_credential = True
+
     def __init__(self, own: OwnReceiver) -> None:
         self._own = own
         self._from = max((each["n"] for each in _log(own)), default=0)
@@ -199,7 +202,8 @@ class OwnReceivers:
     def prepared(self, scenario: Scenario) -> Scenario:
         """The scenario of the next case."""
         given = self._own.prepared(scenario.input), self._own.prepared(scenario.other_input)
-        return replace(scenario, input=given[0], other_input=given[1])
+        environ = {**scenario.environ, **getattr(self._own.adapter, "environ", {})}
+        return replace(scenario, input=given[0], other_input=given[1], environ=environ)
 
     def lacks(self, fault: str) -> str | None:
         """Why a fault is not applicable; None where it is."""

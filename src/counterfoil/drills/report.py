@@ -67,12 +67,15 @@ def listed(cases: Iterable[Planned], target: Target, seed: int) -> list[Case]:
     return [unplayed(case, "not_run", reason, repeat=repeat_of(case, target, seed)) for case in cases]
 
 
-def report_of(target: Target, learned: Sequence[Learned], cases: Sequence[Case], seconds: float) -> dict[str, Any]:
-    """`{target, target_digest, versions, boundaries, cases, summary, guards, registered}`."""
+def report_of(
+    target: Target, learned: Sequence[Learned], cases: Sequence[Case], seconds: float, counted: str
+) -> dict[str, Any]:
+    """`{target, target_digest, versions, counted, boundaries, cases, summary, guards, registered}`."""
     return {
         "target": target.text,
         "target_digest": target.digest,
         "versions": target.versions,
+        "counted": counted,
         "boundaries": list(dict.fromkeys(passed.text for each in learned for passed in each.passed)),
         "cases": list(cases),
         "summary": {

@@ -99,6 +99,9 @@ class Player:
         fault = FAULTS[planned.fault]
         if fault.not_built is not None:
             return unplayed(planned, "not_run", f"not_built: it comes with issue {fault.not_built}.", repeat=repeat)
+        lacking = self._receivers.lacks(planned.fault)
+        if lacking is not None:
+            return unplayed(planned, "not_applicable", f"receiver: {lacking}", repeat=repeat)
         stage = self._stage(learned.scenario, without)
         try:
             evidence = _evidence(stage, planned, learned, fault.play(stage, planned))
@@ -111,6 +114,11 @@ class Player:
             self._left(stage)
         return unplayed(planned, "fail", reason, seconds=self._since(began), repeat=repeat)
 
+    @property
+    def counted(self) -> str:
+        """Whose account of the records its verdicts are taken from."""
+        return self._receivers.counted
+
     def close(self) -> None:
         """End its processes."""
         self._children.close()
@@ -118,6 +126,7 @@ class Player:
 
     def _stage(self, scenario: Scenario, without: str | None) -> Stage:
         part = f"case-{next(self._numbers)}"
+        scenario = self._receivers.prepared(scenario)
         receivers = self._receivers.of(scenario, part)
         named = {
             definition.url.name: receivers[name].url
@@ -200,6 +209,11 @@ class Ensemble:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    @property
+    def counted(self) -> str:
+        """Whose account of the records the verdicts are taken from."""
+        return self._players[0].counted
 
     def learn(self) -> list[Learned]:
         """A clean run of every scenario. Raises Refused(drill_not_clean)."""

@@ -57,7 +57,9 @@ class Stage:
         """
         given: dict[str, Any] = {
             "db": str(self.db), "clock": str(self.folder / "clock"), "passed": str(self.passed_file),
-            "receivers": {name: outside.url for name, outside in self.receivers.items()}, "modules": list(self.modules),
+            "receivers": {name: outside.url for name, outside in self.receivers.items()},
+            "credentials": [name for name, outside in self.receivers.items() if outside.asks_credential],
+            "modules": list(self.modules),
             "workflow": self.scenario.workflow, "input": self.scenario.input, "request_id": self.request_id,
             "signals": dict(self.scenario.signals), "without": self.without,
         }  # fmt: skip

@@ -43,8 +43,10 @@ class Telling:
     ) -> "Telling":
         """`target`: MODULE:WORKFLOW or MODULE:APP. Raises Refused: usage, app_not_found, drill_undeclared."""
         app, name = _found(target)
-        found = Target.of(app, name, text=target, seed=seed)
-        if receiver is None and receiver_url is None:
+        own = {"--receiver": receiver, "--receiver-url": receiver_url}
+        options = [word for option, value in own.items() if value is not None for word in (option, value)]
+        found = Target.of(app, name, text=target, typed=(target, *options), seed=seed)
+        if not options:
             return Telling(found, only, seed, jobs)
         # What comes into being at one receiver while a case plays must be of that case: one at a time.
         return Telling(found, only, seed, 1, own_receivers(app, adapter=receiver, url=receiver_url))
@@ -62,7 +64,8 @@ class Telling:
                 played.add_done_callback(lambda _: ended.queue.put(None))
                 while (case := ended.queue.get()) is not None:
                     yield case
-            self.report = report_of(self.target, learned, played.result(), (clock.boot_us() - began) / 1_000_000)
+            seconds = (clock.boot_us() - began) / 1_000_000
+            self.report = report_of(self.target, learned, played.result(), seconds, ensemble.counted)
 
 
 class _Ended:

@@ -28,17 +28,17 @@ def work(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> 
 
 
 def place(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
-    """Set an application up: {db, clock, modules, receivers, crash_at, freeze_at, passed, watch}, each optional but db.
+    """Set an application up: {db, clock, modules, receivers, credentials, crash_at, freeze_at, passed, watch}; only db is needed.
 
-    `passed` is a file to which each boundary is written as it is met, so that a killed child has told it. `watch`: the
-    boundaries whose passing is said at once.
+    `credentials` names the receivers that are asked with the application's own. `passed` is a file to which each boundary
+    is written as it is met, so that a killed child has told it. `watch`: the boundaries whose passing is said at once.
     """
     for module in arguments.get("modules") or ():
         importlib.import_module(module)
     app.db = arguments["db"]
     if arguments.get("clock"):
         app.clock = SharedClock(Path(arguments["clock"]))
-    redirect(app, arguments.get("receivers") or {})
+    redirect(app, arguments.get("receivers") or {}, arguments.get("credentials") or ())
     arm(app, arguments, say)
 
 
@@ -59,10 +59,13 @@ def arm(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> N
         app.boundaries.observers.append(_frozen_at(arguments["freeze_at"]))
 
 
-def redirect(app: App, receivers: dict[str, str]) -> None:
-    """Let receivers be reached at other urls, without their credentials."""
+def redirect(app: App, receivers: dict[str, str], credentials: Sequence[str] = ()) -> None:
+    """Let receivers be reached at other urls; without their credentials, unless they are named."""
     for name, url in receivers.items():
-        app.registry.receivers[name] = replace(app.registry.receivers[name], url=url, credential=None)
+        known = app.registry.receivers[name]
+        app.registry.receivers[name] = replace(
+            known, url=url, credential=known.credential if name in credentials else None
+        )
 
 
 async def drive(app: App, run_id: str) -> RunRecord:

@@ -7,7 +7,7 @@ demo. A provider of yours is asked over HTTP in the same way.
 from collections.abc import Mapping
 from typing import Any
 
-from counterfoil.examples.demo.payments import PaymentProvider
+from counterfoil.examples.demo.payments import KEY, PaymentProvider
 from counterfoil.testing.loopback.digest import as_object
 
 PAID = 4900
@@ -17,6 +17,7 @@ class Provider:
     """A DrillReceiver: each case refunds a charge of its own."""
 
     receiver = "stripe"
+    environ = {"STRIPE_KEY": KEY}  # noqa: RUF012 - nobody changes it
 
     def __init__(self) -> None:
         self._provider = PaymentProvider()
