@@ -1,6 +1,6 @@
 """`counterfoil drill`: break the user's own workflow at every boundary, and count what its receiver holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterfoil.cli import drill_pages
+from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.drill_files import check_writable, written
 from counterfoil.cli.invocation import Invocation
+from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.app import App
+    from counterfoil.drills.case import Planned
+    from counterfoil.drills.learning import Learned
     from counterfoil.drills.outside import Receivers
     from counterfoil.drills.target import Target
 
@@ -21,7 +25,7 @@ FOUND = 1
 SANDBOX = "sandbox"
 SHAPE = (
     "{target, target_digest, versions, counted, boundaries:[boundary], cases:[CASE], "
-    "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered}"
+    "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered:[DRILL]}"
 )
 
 
@@ -34,6 +38,7 @@ class Wanted:
     players: int
     seed: int
     receivers: "Callable[[], Receivers]"
+    register: bool = False
 
 
 def add_to(root: Group) -> None:
@@ -60,6 +65,10 @@ def add_to(root: Group) -> None:
         receiver_url: Annotated[
             str | None, typer.Option(metavar="URL", help="Any HTTP receiver, behind the lossy proxy.")
         ] = None,
+        register: Annotated[
+            bool,
+            typer.Option("--register", help="A whole drill without a failure lets its operations be sent unattended."),
+        ] = False,
         html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as one page.")] = None,
         junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.")] = None,
     ) -> Any:
@@ -75,7 +84,7 @@ def add_to(root: Group) -> None:
         for each in found.left_out:
             invocation.warn("drill_left_out", f"{each} has no scenario, and others have: it is not drilled.")
         receivers, alone = _receivers(app, _adapter(receiver), receiver_url)
-        asked = Wanted(listed, only, 1 if alone else players, seed, receivers)
+        asked = Wanted(listed, only, 1 if alone else players, seed, receivers, register)
         answer = _drilled(invocation, found, asked)
         written(answer.data, html=html, junit=junit)
         return answer
@@ -97,6 +106,7 @@ def _receivers(app: "App", adapter: str | None, url: str | None) -> "tuple[Calla
 
 def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
     from counterfoil.drills.plan import planned_of, wanted
+    from counterfoil.drills.registering import rehearsal_of
     from counterfoil.drills.report import listed, report_of
     from counterfoil.drills.running import Ensemble
     from counterfoil.engine.clock import SystemClock
@@ -109,10 +119,26 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
     ):
         learned = ensemble.learn()
         cases = wanted(planned_of(learned), asked.only)
+        if asked.register:
+            _check_register(target, learned, cases, asked)
         progress.planned(len(cases))
         if asked.listed:
             played = listed(cases, target, asked.seed)
         else:
             played = ensemble.play(cases, learned, progress)
         report = report_of(target, learned, played, (clock.boot_us() - began) / 1_000_000, ensemble.counted)
-    return Answer(report, FOUND if report["summary"]["failed"] else 0)
+    failed = bool(report["summary"]["failed"])
+    if asked.register and not failed:
+        rehearsal = rehearsal_of(target, learned, played, asked.seed)
+        report["registered"] = awaited(target.app.drills.register(rehearsal))["items"]
+    return Answer(report, FOUND if failed else 0)
+
+
+def _check_register(target: "Target", learned: "Sequence[Learned]", cases: "Sequence[Planned]", asked: Wanted) -> None:
+    """Before minutes of drilling: is there a database to register in, and is the drill whole?"""
+    from counterfoil.drills.registering import check_whole
+
+    if asked.listed:
+        raise Refused("usage", problem="--list plays no case, so there is nothing to register")
+    target.app.open()
+    check_whole(learned, cases, target)

@@ -63,6 +63,10 @@ SHAPES: dict[str, str] = {
     ),
     "ACT": "{at, person, verb, what, subject, run_id, sequence, ordinal, digest, details}",
     "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
+    "DRILL": (
+        "{operation, contract_digest, workflow, workflow_version, target, target_digest, seed, cases, passed, not_applicable, "
+        "not_run, by, at}"
+    ),
     "WAIVER": "{operation, reason, by, at, until, stands, revoked_at, revoked_by}",
     "UNATTENDED": (
         "{operation, receiver, environment, gate, drill_at, drill_digest, drill_age_seconds, "

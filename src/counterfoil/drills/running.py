@@ -37,8 +37,11 @@ T = TypeVar("T")
 C = TypeVar("C")
 # What must not reach the children from the shell in which a drill is started.
 NOT_OURS = dict.fromkeys(
-    ("COUNTERFOIL_DB", "COUNTERFOIL_CRASH_AT", "COUNTERFOIL_APPROVAL_KEY", "COUNTERFOIL_LOG", "COUNTERFOIL_SECRET"), ""
-)
+    (
+        "COUNTERFOIL_DB", "COUNTERFOIL_CRASH_AT", "COUNTERFOIL_APPROVAL_KEY", "COUNTERFOIL_LOG", "COUNTERFOIL_SECRET",
+        "COUNTERFOIL_DRILL_GATE",  # a drill must be able to send to its own receivers before it is registered
+    ), ""
+)  # fmt: skip
 
 
 class Progress(Protocol):
