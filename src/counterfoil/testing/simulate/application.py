@@ -1,6 +1,7 @@
 """The application that is simulated: an operation for every kind of contract, and a workflow that plays a drawn plan."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -63,7 +64,8 @@ class Scripted:
         return _Said(Order(number=prompt.split("\n")[0], amount=chance.randrange(1, 1000)))
 
 
-class _Said(BaseModel):
+@dataclass(frozen=True, slots=True)
+class _Said:
     output: Order
 
 

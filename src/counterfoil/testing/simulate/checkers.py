@@ -61,7 +61,7 @@ def no_duplicates(seen: Seen) -> list[Violation]:
     """At most one record for each intention, or an incident, or a residue that has a name."""
     held: dict[str, list[Record]] = {}
     for record in seen.network.receiver.records:
-        held.setdefault(f"{record.action} {record.body['number']}", []).append(record)
+        held.setdefault(_intention(record), []).append(record)
     found: list[Violation] = []
     for intention, records in held.items():
         if len(records) <= 1 + seen.book.allowed[intention]:
@@ -70,6 +70,11 @@ def no_duplicates(seen: Seen) -> list[Violation]:
         if not _excused(seen, references):
             found.append(Violation("duplicates", f"{len(records)} records for {intention}: {', '.join(references)}"))
     return found
+
+
+def _intention(record: Record) -> str:
+    """What the record is meant to be once: its number, or where there is no business key its operation."""
+    return f"{record.action} {record.reference if record.action == 'loose' else record.body['number']}"
 
 
 def nothing_wrongly_closed(seen: Seen) -> list[Violation]:

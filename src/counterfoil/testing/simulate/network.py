@@ -180,8 +180,11 @@ class Transport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         reply = await self._network.exchange(here(), request)
-        headers = {"content-type": "application/json"} | ({"idempotent-replayed": "true"} if reply.replayed else {})
-        return httpx2.Response(reply.status, headers=headers, content=json.dumps(reply.body).encode())
+        content = json.dumps(reply.body).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(content))}
+        if reply.replayed:
+            headers["idempotent-replayed"] = "true"
+        return httpx2.Response(reply.status, headers=headers, stream=httpx2.ByteStream(content))
 
 
 def client_through(network: Network) -> Callable[[float], httpx2.AsyncClient]:

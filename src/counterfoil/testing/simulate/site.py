@@ -12,11 +12,12 @@ from counterfoil.app.duties.rounds import Rounds
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.boundaries import Boundaries
-from counterfoil.engine.clock import Chance
+from counterfoil.engine.clock import Chance, SystemClock
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.worker import Worker
-from counterfoil.store.port import StorageError
+from counterfoil.store.port import Database, StorageError
+from counterfoil.store.sqlite import SqliteDatabase
 from counterfoil.testing.simulate.application import PEOPLE, application
 from counterfoil.testing.simulate.clock import SimulatedClock
 from counterfoil.testing.simulate.world import Process, World
@@ -53,13 +54,19 @@ class Site:
         self.state = folder / "state"
         self.database.parent.mkdir(parents=True)
         self.workers: dict[str, Worker] = {}
-        self.apps: list[SimulatedApp] = []
+        self._opened: list[Database] = []
+        self._looking: tuple[int, SqliteDatabase] | None = None
         self._version = 0
         self._due: tuple[int, int | None] = (-1, None)
         self._news: dict[Process, bool] = {}
         self._looked: dict[Process, int] = {}
         self._chance = world.chance("boundaries")
         self._backups = 0
+
+    @property
+    def is_founded(self) -> bool:
+        """Whether somebody has made the database."""
+        return bool(self._opened)
 
     # ------------------------------------------------------------------ processes
 
@@ -73,9 +80,8 @@ class Site:
         founding = Founding(people=people) if founds else None
         opened = open_installation(application(variant).registry, self.database, self.state, around, founding)
         process.reason_at = lambda: self._reason(process, opened)
-        app = SimulatedApp(variant, opened)
-        self.apps.append(app)
-        return app
+        self._opened.append(opened.database)
+        return SimulatedApp(variant, opened)
 
     def start_worker(self, variant: str, *, duties: bool) -> Process:
         """A process with a worker in it, as `counterfoil worker` starts it."""
@@ -108,6 +114,14 @@ class Site:
                 shutil.copyfile(file, place / file.name)
         return place
 
+    def looking(self) -> SqliteDatabase:
+        """The database as whoever looks from outside opens it: no process of the simulation."""
+        inode = self.database.stat().st_ino
+        if self._looking is None or self._looking[0] != inode:
+            self._looking = (inode, SqliteDatabase(self.database, SystemClock()))
+            self._opened.append(self._looking[1])
+        return self._looking[1]
+
     def put_back(self, backup: Path) -> None:
         """The backup in the database's place. Nobody has it open."""
         for ending in ("", "-wal", "-shm"):
@@ -118,8 +132,8 @@ class Site:
 
     def close(self) -> None:
         """Let go of every file that any process, dead or alive, has open."""
-        for app in self.apps:
-            app.open().database.close()
+        for database in self._opened:
+            database.close()
 
     # ------------------------------------------------------------------ looks
 
