@@ -80,7 +80,7 @@ def played(stage: Stage, planned: Planned) -> Applied:
         case "window-over":
             return _at_boundary(stage, planned, past_window=True)
         case late_thaw.VARIANT:
-            return late_thaw.played(stage, planned)
+            return late_thaw.played(stage, planned, window_of)
         case _:
             return _at_boundary(stage, planned)
 
