@@ -69,6 +69,10 @@ def add_to(root: Group) -> None:
             bool,
             typer.Option("--register", help="A whole drill without a failure lets its operations be sent unattended."),
         ] = False,
+        mutate: Annotated[
+            str | None,
+            typer.Option(metavar="[GUARD]", help="Take protections away, one at a time; some drill must notice each."),
+        ] = None,
         html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as one page.")] = None,
         junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.")] = None,
     ) -> Any:
@@ -85,7 +89,7 @@ def add_to(root: Group) -> None:
             invocation.warn("drill_left_out", f"{each} has no scenario, and others have: it is not drilled.")
         receivers, alone = _receivers(app, _adapter(receiver), receiver_url)
         asked = Wanted(listed, only, 1 if alone else players, seed, receivers, register)
-        answer = _drilled(invocation, found, asked)
+        answer = _drilled(invocation, found, asked) if mutate is None else _mutated(invocation, found, mutate, asked)
         written(answer.data, html=html, junit=junit)
         return answer
 
@@ -132,6 +136,14 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
         rehearsal = rehearsal_of(target, learned, played, asked.seed)
         report["registered"] = awaited(target.app.drills.register(rehearsal))["items"]
     return Answer(report, FOUND if failed else 0)
+
+
+def _mutated(invocation: Invocation, target: "Target", guard: str, asked: Wanted) -> Answer:
+    from counterfoil.cli.drill_mutating import mutated
+
+    if asked.listed or asked.register:
+        raise Refused("usage", problem="--mutate goes with neither --list nor --register")
+    return mutated(invocation, target, guard, asked)
 
 
 def _check_register(target: "Target", learned: "Sequence[Learned]", cases: "Sequence[Planned]", asked: Wanted) -> None:

@@ -85,6 +85,7 @@ def drilled(console: "Console", data: Mapping[str, Any]) -> None:
         _registered(console, data["registered"])
     console.print()
     failed = any(case["verdict"] not in VERDICTS or case["verdict"] == "fail" for case in cases)
+    failed = failed or any(not each["caught_by"] for each in list_at(data, "guards"))
     console.print(_marked("fail" if failed else "pass"), sentence_of(data["summary"]))
 
 

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import typer
 
 from counterfoil.cli import failures
+from counterfoil.cli.drill_mutating import spelled
 from counterfoil.cli.envelope import text_of
 from counterfoil.cli.streams import Streams, Unwritten
 from counterfoil.cli.tree import command
@@ -85,7 +86,7 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
         set_up(form, streams.err)
     try:
         with redirect_stdout(streams.out) if _asks_for_help(argv) else redirect_stdout(streams.err):
-            status: Any = command().main(argv, prog_name="counterfoil", standalone_mode=False, obj=streams)
+            status: Any = command().main(spelled(argv), prog_name="counterfoil", standalone_mode=False, obj=streams)
         return status if isinstance(status, int) else 0
     except typer.TyperException as problem:
         return _give(failures.usage(_usage_text(problem, streams)), streams)
