@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYRIGHT := tests/servers/npm/node_modules/.bin/pyright
 
-.PHONY: help demo demo-console test check check-fast fix bench lock set-up-demo set-up-dev lint types layers architecture clean
+.PHONY: help demo demo-console test check check-fast fix bench drills lock set-up-demo set-up-dev lint types layers architecture clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,10 @@ fix: set-up-dev ## format, and mend what can be mended without thinking
 
 bench: set-up-dev ## our speed beside the plain loop and peers, in one run
 	@$(BIN)/python -m benchmarks
+
+drills: set-up-dev ## the examples' whole matrix of failures, minutes each; writes docs/drills
+	@$(BIN)/python scripts/drill_examples.py
+	@$(BIN)/python -m tests.docs.written
 
 lock: ## write the requirement files and the npm lock anew (needs uv)
 	@scripts/lock.sh $(LOCK_OPTIONS)

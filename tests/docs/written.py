@@ -3,15 +3,19 @@
 A page holds a written part between two comments; what stands around it is ours.
 """
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.cli.shapes import PARKED
 from counterfoil.console.asgi import asgi
+from counterfoil.drills.faults import FAULTS
+from counterfoil.drills.plan import NAMED
 from counterfoil.engine.boundaries import BOUNDARIES
 from counterfoil.model.metrics import METRICS
 from counterfoil.model.operation import OPERATION_SENTENCES
@@ -99,6 +103,54 @@ def endpoints() -> str:
     return table(("endpoint", "what it does"), rows)
 
 
+def faults() -> str:
+    """Every fault of the registry, in the order in which they are played."""
+    rows = [
+        [f"`{name}`", fault.sentence + (f" Not built yet: issue {fault.not_built}." if fault.not_built else "")]
+        for name, fault in FAULTS.items()
+    ]
+    return table(("fault", "what is done"), rows)
+
+
+def drilled() -> dict[str, Any]:
+    """The figures of the last `make drills`."""
+    return json.loads((DOCS / "drills" / "figures.json").read_text())
+
+
+def named() -> str:
+    """The named drills, each with what the examples showed."""
+    found = {name: {case["name"]: case for case in each["named"]} for name, each in drilled().items()}
+    rows = [
+        [f"`{drill.name}`", drill.shows, *(showed(cases.get(drill.name)) for cases in found.values())]
+        for drill in NAMED
+    ]
+    return table(("drill", "what is done", *(f"[{name}](drills/{name}.html) showed" for name in found)), rows)
+
+
+def showed(case: dict[str, Any] | None) -> str:
+    """Verdict, and what it rests on."""
+    if case is None:
+        return "-"
+    counts = ", ".join(
+        f"{case[field]} {word if case[field] == 1 else word + 's'}"
+        for field, word in (("records", "record"), ("attempts", "attempt"), ("receipts", "receipt"))
+        if case[field] is not None
+    )
+    return f"{case['verdict'].replace('_', ' ')}: {case['outcome']}, {counts}" if counts else case["verdict"]
+
+
+def drill_costs() -> str:
+    rows = [
+        [
+            f"`{each['target']}`", str(each["summary"]["cases"]), str(each["summary"]["passed"]), str(each["summary"]["failed"]),
+            str(each["summary"]["not_applicable"] + each["summary"]["not_run"]), f"{each['summary']['seconds']:.0f}", str(each["jobs"]),
+        ]
+        for each in drilled().values()
+    ]  # fmt: skip
+    head = ("whole matrix of", "cases", "passed", "failed", "not applicable, not run", "seconds", "at once")
+    return table(head, rows)
+
+
 def default_of(setting: settings.Setting) -> str:
     """Read with that one variable out of the environment, so that the page says the same on every machine."""
     kept = os.environ.pop(setting.name, None)
@@ -123,6 +175,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "metrics.md": {"metrics": metrics},
     "settings.md": {"settings": known_settings},
     "api.md": {"endpoints": endpoints},
+    "drills.md": {"faults": faults, "named": named, "costs": drill_costs},
 }
 
 

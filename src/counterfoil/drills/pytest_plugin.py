@@ -10,6 +10,7 @@ Nothing but pytest is imported before a marked test runs: a run without one pays
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ MARKER = (
     "the options are those of `counterfoil drill`"
 )
 TARGET = "@pytest.mark.drill(MODULE:WORKFLOW) says what the fixture `drill` drills"
+CASE = "drill_case"  # on a report: the id of the case that it is about
 OUTCOMES = {"pass": "passed", "not_applicable": "skipped", "not_run": "skipped"}
 
 
@@ -67,27 +69,40 @@ class Drilled:
         Path(path).write_text(document(self.data))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One case again."""
+    group = parser.getgroup("counterfoil")
+    group.addoption("--drill-only", metavar="GLOB", help="Of marked drills, play the cases whose id or name fits.")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker."""
     config.addinivalue_line("markers", MARKER)
 
 
-class Counted:
-    """Nobody collected a case, so it is counted when its report comes by: here, or where xdist brings it together."""
+class Told:
+    """Where reports come together, also those of xdist's workers: a case gets its own name there, and is counted.
+
+    A worker may only speak of what it collected, and nobody collected a case.
+    """
 
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Before the terminal counts how far it is."""
-        if getattr(report, "is_drill", False):
+        """Before anybody looks at it."""
+        case_id: str | None = getattr(report, CASE, None)
+        if case_id is not None:
+            path, line, name = report.location
+            report.nodeid, report.location = f"{report.nodeid}[{case_id}]", (path, line, f"{name}[{case_id}]")
             self._session.testscollected += 1
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Count the cases of this session."""
-    session.config.pluginmanager.register(Counted(session))
+    """Name and count the cases of this session."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Told(session))
 
 
 @pytest.fixture
@@ -98,29 +113,33 @@ def drill(request: pytest.FixtureRequest) -> Drilled:
         raise pytest.UsageError(TARGET)
     from counterfoil.drills.told import Telling  # only now: it brings the whole engine
 
-    telling = Telling.of(str(marker.args[0]), **marker.kwargs)
+    only = request.config.getoption("drill_only")
+    telling = Telling.of(str(marker.args[0]), **marker.kwargs | ({} if only is None else {"only": only}))
+    capturing: Any = request.config.pluginmanager.getplugin("capturemanager")
     for case in telling.cases():
-        request.node.ihook.pytest_runtest_logreport(report=report_of(request.node, case))
+        with nullcontext() if capturing is None else capturing.global_and_fixture_disabled():
+            request.node.ihook.pytest_runtest_logreport(report=report_of(request.node, case))
     return Drilled(telling.report)
 
 
 def report_of(item: pytest.Item, case: Mapping[str, Any]) -> pytest.TestReport:
-    """A case as a result of its own, below the test that drills."""
+    """A case as a result of its own, named after the test that drills and then (Told) after itself."""
     outcome: Any = OUTCOMES.get(case["verdict"], "failed")
     reasons = "\n".join(str(reason) for reason in case["reasons"])
-    path, line, name = item.location
+    path, line, _ = item.location
     longrepr: Any = None
     if outcome == "skipped":
         longrepr = (path, (line or 0) + 1, f"{case['verdict'].replace('_', ' ')}: {reasons}")
     elif outcome == "failed":
         longrepr = f"{case['case_id']}\n{reasons}\n\nThis command repeats it:\n{case['repeat']}"
+    told: dict[str, Any] = {CASE: case["case_id"]}
     return pytest.TestReport(
-        nodeid=f"{item.nodeid}[{case['case_id']}]",
-        location=(path, line, f"{name}[{case['case_id']}]"),
+        nodeid=item.nodeid,
+        location=item.location,
         keywords={"drill": 1},
         outcome=outcome,
         longrepr=longrepr,
         when="call",
         duration=case["seconds"],
-        is_drill=True,
+        **told,
     )

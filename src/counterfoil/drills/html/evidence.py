@@ -22,9 +22,14 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 def verdict_of(verdict: str, *, short: bool = False) -> Markup:
     """Mark and word."""
-    mark, word = VERDICTS.get(verdict, ("?", verdict))
-    said = SHORT.get(verdict, word) if short else word
+    mark, said = VERDICTS.get(verdict, ("?", ""))[0], word_of(verdict, short=short)
     return element("span", element("span", mark, aria_hidden="true"), " ", said, class_=f"verdict {kind_of(verdict)}")
+
+
+def word_of(verdict: str, *, short: bool = False) -> str:
+    """The word of a verdict; of an unknown one, itself."""
+    word = VERDICTS.get(verdict, ("?", verdict))[1]
+    return SHORT.get(verdict, word) if short else word
 
 
 def kind_of(verdict: str) -> str:

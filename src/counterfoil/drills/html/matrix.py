@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from counterfoil.drills.html.evidence import anchor_of, verdict_of
+from counterfoil.drills.html.evidence import anchor_of, verdict_of, word_of
 from counterfoil.drills.html.markup import Markup, element, joined
 
 Case = Mapping[str, Any]
@@ -61,7 +61,7 @@ def _cell(numbered: Sequence[Numbered]) -> Markup:
 
 
 def _link(number: int, case: Case) -> Markup:
-    about = f"{case['case_id']}: {case['verdict'].replace('_', ' ')}"
+    about = f"{word_of(case['verdict'], short=True)}: {case['case_id']}"  # what is seen is in what is read out
     return element(
         "a", verdict_of(case["verdict"], short=True), href=f"#{anchor_of(number)}", title=about, aria_label=about
     )
