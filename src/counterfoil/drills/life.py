@@ -96,8 +96,8 @@ async def _lived(app: App, arguments: dict[str, Any], say: Say, *, answers: bool
                 part.result()
             if worker.problems:
                 raise worker.problems[0]
-            acted = answers and await _people(app, run_of(app, run_id), arguments["signals"])
-            run = run_of(app, run_id)
+            run = run_of(app, run_id)  # one look for both: who begins to wait after it is not at rest, but not asked yet
+            acted = answers and await _people(app, run, arguments["signals"])
             if not acted and at_rest(app, run):
                 say({"at_rest": {"run_id": run_id, "state": run.state.value, "reason": run.reason}})
                 return

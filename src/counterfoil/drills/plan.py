@@ -9,6 +9,8 @@ from counterfoil.drills.faults import FAULTS
 from counterfoil.drills.learning import Learned
 from counterfoil.model.errors import Refused
 
+ALL_NAMED = "named"
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -34,7 +36,12 @@ NAMED: tuple[Named, ...] = (
     Named("step-always-fails", "step-always-fails", (), "A step never works; its budget ends it."),
     Named("refund-not-sent", "kill-before", ("operation.first_byte",), "Killed before the request leaves."),
     Named("refund-reply-lost", "drop-reply", (), "Accepted, and the reply is lost."),
-    Named("refund-resubmitted", "resubmit-same", (), "The receipt is saved, and the same request comes again."),
+    Named(
+        "refund-resubmitted",
+        "resubmit-same",
+        ("operation.classified", "run.finished"),
+        "The receipt is saved, and the same request comes again.",
+    ),
     Named(
         "refund-after-deploy", "code-changed", ("operation.classified",), "The same request again, after a deployment."
     ),
@@ -44,10 +51,13 @@ NAMED: tuple[Named, ...] = (
 def planned_of(learned: Iterable[Learned], faults: Mapping[str, Fault] = FAULTS) -> list[Planned]:
     """Every case of the matrix, in the order of the faults, then of the boundaries. Each stands in it once."""
     found: dict[str, Planned] = {}
+    begun: set[str] = set()
     for each in learned:
         cases = [case for fault in faults.values() if _plays(each, fault.name) for case in fault.cases(each)]
-        for case in named(cases):
+        # A name is one case: of several scenarios the first one's.
+        for case in cases if each.workflow in begun else named(cases):
             found.setdefault(case.case_id, case)
+        begun.add(each.workflow)
     return list(found.values())
 
 
@@ -70,17 +80,18 @@ def _first(cases: Sequence[Planned], boundaries: Sequence[str]) -> Planned | Non
 
 
 def wanted(cases: Sequence[Planned], only: str | None) -> list[Planned]:
-    """Those whose id or name fits the glob. Raises Refused(usage) when none does."""
-    if only is None:
-        return list(cases)
-    found = [
-        case
-        for case in cases
-        if only == case.case_id or any(fnmatchcase(text, only) for text in (case.case_id, case.name or ""))
-    ]
+    """Those that are asked for; None for all. Raises Refused(usage) when there is none."""
+    found = [case for case in cases if only is None or fits(case, only)]
     if not found:
         raise Refused("usage", problem=f"no case fits {only!r}; `--list` shows all {len(cases)}")
     return found
+
+
+def fits(case: Planned, only: str) -> bool:
+    """Whether a case's id or name fits a glob; `named` fits every case that has a name."""
+    if only == ALL_NAMED:
+        return case.name is not None
+    return only == case.case_id or any(fnmatchcase(text, only) for text in (case.case_id, case.name or ""))
 
 
 def _plays(learned: Learned, fault: str) -> bool:

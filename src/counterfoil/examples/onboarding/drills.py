@@ -4,7 +4,7 @@ from counterfoil.drills.scenario import Scenario
 from counterfoil.examples.onboarding.documents import SAMPLE_FOLDERS
 
 
-def _at_a_crm(kind: str, only: tuple[str, ...] | None = None) -> Scenario:
+def _at_a_crm(kind: str) -> Scenario:
     def folder(customer: str) -> dict[str, str]:
         return {"customer": customer, "path": str(SAMPLE_FOLDERS / "acme"), "crm": kind}
 
@@ -14,9 +14,8 @@ def _at_a_crm(kind: str, only: tuple[str, ...] | None = None) -> Scenario:
         input=folder("acme"),
         other_input=folder("other"),
         sandboxes={"crm": kind},
-        only=only,
     )
 
 
-# A CRM with a key carries the whole matrix; at the others the faults that need a lookup, or nobody's help, are played.
-scenarios = (_at_a_crm("key"),)
+# Each offers something else to who must ask again: a key, a lookup, nothing. At the last one a doubt is a person's.
+scenarios = (_at_a_crm("key"), _at_a_crm("lookup"), _at_a_crm("none"))
