@@ -22,6 +22,7 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.receivers.http import AttemptOver, Sender
 from counterfoil.receivers.sending import Sending
 from counterfoil.rules.classify import classify
+from counterfoil.rules.evidence import UNNAMED
 from counterfoil.rules.key_window import key_of
 
 MARGIN_US = 5_000_000  # an attempt's deadline lies this far behind its request's time-out
@@ -205,4 +206,4 @@ def _receipt(adapter: Any, result: Any, exchange: Exchange) -> dict[str, Any]:
         found = cast("dict[str, Any]", exchange.json()).get("id")
     except (ValueError, AttributeError):
         found = None
-    return {"reference": str(found) if found else f"unnamed {exchange.request_digest or ''}".strip()}
+    return {"reference": str(found) if found else f"{UNNAMED} {exchange.request_digest or ''}".strip()}

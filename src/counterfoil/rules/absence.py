@@ -7,6 +7,7 @@ from counterfoil.model.contract import Contract
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.receipt import LookupRecord
 from counterfoil.rules.budget import pause_before
+from counterfoil.rules.evidence import names_two
 from counterfoil.rules.key_window import microseconds
 from counterfoil.rules.recovery_facts import Lookup
 from counterfoil.rules.situation import Situation, is_closed
@@ -19,6 +20,8 @@ def lookup_fact(situation: Situation) -> Lookup:
     """What was found, or what the newest question proves, or whether to ask."""
     since = situation.weighed_before
     found = {record.result for record in situation.lookups if record.asked_at >= since}
+    if names_two(situation):
+        found.add(Lookup.SEVERAL)  # its own answers show as much as a lookup would
     for find in _FINDS:
         if find in found:
             # What was seen once existed. A later "not found" does not take it back.

@@ -12,6 +12,8 @@ from counterfoil.rules.key_window import inside_window
 from counterfoil.rules.recovery_facts import Attempt, Evidence, Sender, Sent
 from counterfoil.rules.situation import Situation, is_closed
 
+UNNAMED = "unnamed"  # begins what stands for a reference where an applied answer shows none
+
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
@@ -123,6 +125,21 @@ def _stands(situation: Situation) -> bool:
     return situation.operation.status is OperationStatus.SUCCEEDED and any(
         attempt.answer_class == Meaning.APPLIED for attempt in situation.attempts
     )
+
+
+def names_two(situation: Situation) -> bool:
+    """Two answers that are no replays name two records, and one of them is new: one intention has had two effects.
+
+    As when a request was on its way for longer than the receiver keeps its key. A replay speaks of the first effect,
+    whatever it shows of it; what a webhook, a statement or a person names may be a number of another kind.
+    """
+    told = [
+        receipt
+        for receipt in situation.receipts
+        if receipt.proves == "first_result" and receipt.how == "reply" and not receipt.reference.startswith(UNNAMED)
+    ]
+    new = any(receipt.received_at >= situation.weighed_before for receipt in told)
+    return new and len({receipt.reference for receipt in told}) > 1
 
 
 def judge_sightings(contract: Contract, payload_digest: str, seen: Sequence[Sighting]) -> str:
