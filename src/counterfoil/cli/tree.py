@@ -18,6 +18,7 @@ from counterfoil.cli import (
     sandbox,
     schema,
     serve,
+    simulate,
     submit,
     worker,
 )
@@ -92,7 +93,7 @@ def root() -> typer.Typer:
         each.add_to(top)
     for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (guards, checks, sandbox, demo, drill, schema):
+    for each in (guards, checks, sandbox, demo, drill, simulate, schema):
         each.add_to(top)
     return top.typer
 

@@ -3,7 +3,8 @@
 `simulate` plays many schedules and reports; `play` plays one.
 """
 
+from counterfoil.testing.simulate.options import SWITCHES
 from counterfoil.testing.simulate.running import Report, command, simulate
 from counterfoil.testing.simulate.schedule import Played, options_of, play
 
-__all__ = ["Played", "Report", "command", "options_of", "play", "simulate"]
+__all__ = ["SWITCHES", "Played", "Report", "command", "options_of", "play", "simulate"]

@@ -178,6 +178,7 @@ def _undisturbed() -> Generator[None]:
     level, was_on, told = log.level, gc.isenabled(), sys.unraisablehook
     log.setLevel(logging.CRITICAL + 1)
     gc.disable()
+    gc.freeze()  # what is loaded stays: only this schedule's own is looked through at its end
     # When all is over Python ends the coroutines of the dead, and their last writes find no loop: as it must be.
     sys.unraisablehook = lambda problem: None
     try:
@@ -186,6 +187,7 @@ def _undisturbed() -> Generator[None]:
             yield
             gc.collect()
     finally:
+        gc.unfreeze()
         sys.unraisablehook = told
         log.setLevel(level)
         if was_on:
