@@ -25,6 +25,7 @@ RESOLVED = frozenset(
     }
 )  # fmt: skip
 HELD = frozenset({ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT})
+LEDGER = "ledger"
 _RECOGNISED_AS = {"moved": "moved", "copied": "clone"}
 
 
@@ -121,7 +122,9 @@ def drill_missing(shown: Shown, send: Covered, run: RunRecord) -> dict[str, Any]
     """Somebody lets it go on without a drill, by name and with an end; a drill that is registered needs nobody."""
     command = shown.command("waivers", "add", send.operation, *_somebody(shown))
     drill = shown.command("drill", send.workflow, "--register")
-    sentence = f"{sentence_of(send)}. Register a drill (`{drill}`), or waive it by name and with an end."
+    # What `app.ledger` performs has no workflow of the user's that a command could name.
+    first = "Waive it" if send.workflow == LEDGER else f"Register a drill (`{drill}`), or waive it"
+    sentence = f"{sentence_of(send)}. {first} by name and with an end."
     return next_of("drill_missing", sentence, "operator", run.owner, command, run.deadline_at)
 
 
