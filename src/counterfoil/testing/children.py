@@ -91,6 +91,8 @@ class Children:
 
     def __init__(self, target: str, *, environ: Mapping[str, str] | None = None) -> None:
         """`environ`: more settings for the server, which the application may need when it is imported."""
+        self._target, self._environ = target, dict(environ or {})
+        self._beside: dict[frozenset[tuple[str, str]], Children] = {}
         self._lock = RLock()
         self._made: list[Child] = []
         self._unread = b""
@@ -98,7 +100,7 @@ class Children:
             [sys.executable, "-m", "counterfoil.testing.fork_server", target],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | dict(environ or {}) | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
+            env=os.environ | self._environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
             start_new_session=True,
         )
         self._ready = False
@@ -124,6 +126,14 @@ class Children:
         self.until(child, lambda: child.pid != 0, "was not started")
         return child
 
+    def beside(self, environ: Mapping[str, str]) -> "Children":
+        """The same application in a server with more in its environment: started once, closed with this one."""
+        with self._lock:
+            key = frozenset(environ.items())
+            if key not in self._beside:
+                self._beside[key] = Children(self._target, environ=self._environ | dict(environ))
+            return self._beside[key]
+
     def until(self, child: Child, reached: Any, otherwise: str) -> None:
         """Read what children say until something is reached. ChildFailed when the child ends, or time does, before."""
         self._pump(lambda: reached() or child.status is not None, WITHIN_S)
@@ -131,7 +141,9 @@ class Children:
             raise ChildFailed(f"Child {child.pid} {otherwise} (status {child.status}).\n{child.wrote()[-6000:]}")
 
     def close(self) -> None:
-        """End the server and every child of it."""
+        """End the server and every child of it, and the servers beside it."""
+        for other in self._beside.values():
+            other.close()
         for stream in (self._server.stdin, self._server.stdout):
             if stream is not None:
                 stream.close()

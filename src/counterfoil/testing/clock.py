@@ -33,8 +33,10 @@ class SharedClock:
     async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
         if until_us is None:
             return await changed.wait()
+        # As on the host's own clock: who sets the wall clock meanwhile makes no wait longer or shorter.
+        end = self.boot_us() + until_us - self.now_us()
         while not changed.is_set():
-            left = (until_us - self.now_us()) / MICROSECONDS
+            left = (end - self.boot_us()) / MICROSECONDS
             if left <= 0:
                 return False
             try:

@@ -48,14 +48,14 @@ async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> 
     changed, loop = asyncio.Event(), asyncio.get_running_loop()
     opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
     worker, beats = app.new_worker(), app.boundaries.passed["worker.seen"]
-    part = asyncio.create_task(worker.run())
+    part, troubled = asyncio.create_task(worker.run()), False
     try:
         while True:
             changed.clear()
             if part.done():
                 part.result()
             looks.each()
-            _told(worker, looks)
+            troubled = _told(worker, looks) or troubled
             acted = await people(app, run_of(app, run_id), arguments["signals"])
             run = run_of(app, run_id)
             looked_twice = app.boundaries.passed["worker.seen"] - beats > 2  # it registered, and beat twice
@@ -67,6 +67,8 @@ async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> 
                     return
             else:
                 skip_time(app, worker, run_id)
+                if troubled:  # a worker looks again at what it let go of when it beats
+                    _advance(app, worker)
             await opened.clock.wait(changed, opened.clock.now_us() + LOOK_US)
     finally:
         worker.stop()
@@ -103,14 +105,15 @@ async def _submitted(app: App, arguments: dict[str, Any], say: Say, looks: Looks
         return str(said["run_id"])
 
 
-def _told(worker: Worker, looks: Looks) -> None:
-    if not worker.problems:
-        return
-    if looks.trouble is None:
-        raise worker.problems[0]
-    for problem in worker.problems:
-        looks.trouble(problem)
+def _told(worker: Worker, looks: Looks) -> bool:
+    """Whether the worker let go of a run."""
+    problems = list(worker.problems)
     worker.problems.clear()
+    for problem in problems:
+        if looks.trouble is None:
+            raise problem
+        looks.trouble(problem)
+    return bool(problems)
 
 
 def _advance(app: App, worker: Worker) -> None:
