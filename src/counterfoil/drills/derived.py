@@ -19,7 +19,7 @@ _OTHER_BODY = {"rejects": "rejects", "replays": "replays", "identity": "part_of_
 _IN_PROGRESS = {"status": "conflict", "waits": "waits", "refuses": "refuses", "both_may_fail": "refuses"}
 
 
-def derived(app: App, workflow: Workflow[Any, Any], seed: int) -> Scenario:
+def derived(workflow: Workflow[Any, Any], seed: int) -> Scenario:
     """A scenario for a workflow that has none. Raises Refused(drill_undeclared), which says what to declare."""
     return Scenario(workflow=workflow.name, input=_input(workflow, seed), other_input=_input(workflow, seed + 1))
 

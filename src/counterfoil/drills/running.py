@@ -191,7 +191,7 @@ class Ensemble:
     ) -> None:
         self.target = target
         self._count, self._seed, self._make = players, seed, receivers
-        self._players: list[Player] = []
+        self.players: list[Player] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -204,7 +204,7 @@ class Ensemble:
             for each in made:
                 if each.exception() is None:
                     stack.callback(each.result().close)
-            self._players = [each.result() for each in made]
+            self.players = [each.result() for each in made]
             self._stack = stack.pop_all()
         return self
 
@@ -216,7 +216,7 @@ class Ensemble:
     @property
     def counted(self) -> str:
         """Whose account of the records the verdicts are taken from."""
-        return self._players[0].counted
+        return self.players[0].counted
 
     def learn(self) -> list[Learned]:
         """A clean run of every scenario. Raises Refused(drill_not_clean)."""
@@ -249,7 +249,7 @@ class Ensemble:
 
     def _all(self, wanted: Sequence[T], does: Callable[[Player, T], C]) -> list[C]:
         free: SimpleQueue[Player] = SimpleQueue()
-        for player in self._players:
+        for player in self.players:
             free.put(player)
 
         def one(each: T) -> C:
@@ -259,7 +259,7 @@ class Ensemble:
             finally:
                 free.put(player)
 
-        threads = ThreadPoolExecutor(len(self._players))
+        threads = ThreadPoolExecutor(len(self.players))
         try:
             return list(threads.map(one, wanted))
         finally:

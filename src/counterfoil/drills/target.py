@@ -48,7 +48,7 @@ class Target:
             raise Refused("unknown_workflow", name=name or text, known=", ".join(known) or "none")
         workflows = [app.registry.newest(each) for each in known if not alone or each == name]
         declared = list(_declared(workflows))
-        scenarios = declared or [derived(app, workflow, seed) for workflow in workflows]
+        scenarios = declared or [derived(workflow, seed) for workflow in workflows]
         _told_apart(scenarios)
         played = {scenario.workflow for scenario in scenarios}
         return Target(
