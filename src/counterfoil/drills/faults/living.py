@@ -56,8 +56,8 @@ async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> 
                 part.result()
             looks.each()
             troubled = _told(worker, looks) or troubled
-            acted = await people(app, run_of(app, run_id), arguments["signals"])
-            run = run_of(app, run_id)
+            run = run_of(app, run_id)  # one look for both, as in life.py
+            acted = await people(app, run, arguments["signals"])
             looked_twice = app.boundaries.passed["worker.seen"] - beats > 2  # it registered, and beat twice
             if not acted and at_rest(app, run):
                 if run.reason in OVER_BY_ITSELF and not looked_twice:
