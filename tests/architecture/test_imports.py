@@ -20,6 +20,7 @@ EXTRAS = {
         "python_multipart",
         "sse_starlette",
     },
+    "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
     "examples": {"pydantic_ai", "pypdf"},
 }
 

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 MARKER = (
-    "drill(target, only=None, seed=0, jobs=2, receiver=None, receiver_url=None): play the failures of MODULE:WORKFLOW; "
-    "the options are those of `counterfoil drill`"
+    "drill(target, only=None, seed=0, players=2, receiver=None, receiver_url=None): play the failures of MODULE:WORKFLOW; "
+    "as `counterfoil drill` has them; players: how many cases are played at once"
 )
 TARGET = "@pytest.mark.drill(MODULE:WORKFLOW) says what the fixture `drill` drills"
 CASE = "drill_case"  # on a report: the id of the case that it is about

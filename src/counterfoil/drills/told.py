@@ -27,7 +27,7 @@ class Telling:
     target: Target
     only: str | None = None
     seed: int = 0
-    jobs: int = 2
+    players: int = 2
     receivers: Callable[[], Receivers] = Sandboxes
     report: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -37,7 +37,7 @@ class Telling:
         *,
         only: str | None = None,
         seed: int = 0,
-        jobs: int = 2,
+        players: int = 2,
         receiver: str | None = None,
         receiver_url: str | None = None,
     ) -> "Telling":
@@ -47,7 +47,7 @@ class Telling:
         options = [word for option, value in own.items() if value is not None for word in (option, value)]
         found = Target.of(app, name, text=target, typed=(target, *options), seed=seed)
         if not options:
-            return Telling(found, only, seed, jobs)
+            return Telling(found, only, seed, players)
         # What comes into being at one receiver while a case plays must be of that case: one at a time.
         return Telling(found, only, seed, 1, own_receivers(app, adapter=receiver, url=receiver_url))
 
@@ -55,7 +55,7 @@ class Telling:
         """Each CASE as it ends. Raises Refused: drill_not_clean, usage."""
         clock = SystemClock()
         began = clock.boot_us()
-        with Ensemble(self.target, players=self.jobs, seed=self.seed, receivers=self.receivers) as ensemble:
+        with Ensemble(self.target, players=self.players, seed=self.seed, receivers=self.receivers) as ensemble:
             learned = ensemble.learn()
             planned = wanted(planned_of(learned), self.only)
             ended = _Ended()
