@@ -125,6 +125,12 @@ async def reviewed(run: Run, parcel: Parcel) -> str:
 
 
 @app.workflow(version=1, budget=LOAD)
+async def two_reviewed(run: Run, parcel: Parcel) -> str:
+    await run.perform(by_both, parcel)
+    return (await run.perform(by_both, parcel.model_copy(update={"number": f"{parcel.number}-b"}))).reference
+
+
+@app.workflow(version=1, budget=LOAD)
 async def revised(run: Run, parcel: Parcel) -> str:
     proposal: Proposal[Parcel, Receipt] | None = None
     while True:

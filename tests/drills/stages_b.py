@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from counterfoil.drills.case import Applied, Fault, Planned
 from counterfoil.drills.evidence import Evidence, Held
+from counterfoil.drills.faults import FAULTS
 from counterfoil.drills.learning import Learned, operations_of, passed_of
 from counterfoil.drills.outside import SandboxPart
 from counterfoil.drills.scenario import Scenario
@@ -48,10 +49,19 @@ class Played:
 class Theatre:
     """Many stages, one after another, on the same processes."""
 
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path) -> Iterator["Theatre"]:
+        with ExitStack() as stack:
+            children = stack.enter_context(Children("tests.drills.parcel:app"))
+            sandboxes = {n: stack.enter_context(SandboxProcess(kept)) for n, kept in SANDBOXES.items()}
+            yield cls(folder, children, sandboxes)
+
     folder: Path
     children: Children
     sandboxes: dict[str, SandboxProcess]
     count: int = 0
+    learned: dict[str, Learned] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, workflow: str, **more: Any) -> Iterator[Stage]:
@@ -66,6 +76,18 @@ class Theatre:
             yield stage
         finally:
             stage.close()
+
+    def cases(self, workflow: str, fault: str) -> list[Planned]:
+        """Where a fault applies to a workflow."""
+        if workflow not in self.learned:
+            self.learned[workflow] = self.learn(workflow)
+        return list(FAULTS[fault].cases(self.learned[workflow]))
+
+    def plays(self, text: str, **more: Any) -> Played:
+        """WORKFLOW/BOUNDARY/FAULT[:VARIANT], as the plan has it."""
+        workflow, _, fault = text.split("/")
+        (planned,) = [each for each in self.cases(workflow, fault.partition(":")[0]) if each.case_id == text]
+        return self.play(FAULTS[planned.fault], planned, **more)
 
     def learn(self, workflow: str) -> Learned:
         with self.stage(workflow) as stage:

@@ -53,14 +53,20 @@ def answered_twice(stage: Stage, planned: Planned) -> Applied:
     both = [stage.start(ANSWER, answers=[wish], together=True) for wish in first]
     wrong = _at_once(both)
     told = [said(child)["answers"][0] for child in both]
-    told += said(stage.lives(ANSWER, answers=[_wish(review, INES, approve=False)]))["answers"]
     decided = [each.get("decided", each.get("refused")) for each in told]
-    if decided.count("now") != review.needed or not set(decided[:-1]) <= {"now", "earlier"}:
+    if decided.count("now") != review.needed or not set(decided) <= {"now", "earlier"}:
         wrong.append(f"{review.needed} approvals were to decide; the answers were {decided}.")
-    if (
-        told[-1].get("refused") != "review_closed"
-        or row(stage, ReviewRecord, review.review_id).state is not ReviewState.APPROVED
-    ):
+    wrong += ended(
+        stage.start(WORK)
+    )  # as far as it comes: perhaps to the next question, which is not what is answered now
+    waiting = _open(stage)
+    again_and_against = [_wish(review, ANA, approve=True), _wish(review, INES, approve=False)]
+    told += said(stage.lives(ANSWER, answers=again_and_against))["answers"]
+    if _open(stage) != waiting:
+        wrong.append("A second answer to a question that was decided has decided another one.")
+    if [told[-2].get("decided"), told[-1].get("refused")] != ["earlier", "review_closed"] or row(
+        stage, ReviewRecord, review.review_id
+    ).state is not ReviewState.APPROVED:
         wrong.append(f"A rejection after the decision was answered {told[-1]}.")
     wrong += _kept(stage, review, len(told))
     wrong += ended(stage.start())
@@ -166,6 +172,10 @@ def _asked(stage: Stage, planned: Planned) -> ReviewRecord:
 
 def _wish(review: ReviewRecord, by: str, *, approve: bool) -> dict[str, Any]:
     return {"review_id": review.review_id, "digest": review.digest, "by": by, "approve": approve}
+
+
+def _open(stage: Stage) -> list[str]:
+    return sorted(review.review_id for review in rows(stage, ReviewRecord) if review.state is ReviewState.OPEN)
 
 
 def _at_once(both: list[Child]) -> list[str]:

@@ -21,6 +21,7 @@ from counterfoil.drills.faults.holding import (
     entries,
     held,
     let_pass,
+    row,
     rows,
     sending,
     sends,
@@ -31,6 +32,7 @@ from counterfoil.drills.faults.replies import wait_for_write
 from counterfoil.drills.learning import Learned
 from counterfoil.drills.stage import Stage
 from counterfoil.model.contract import Contract
+from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.children import Child
 
@@ -40,6 +42,7 @@ AT = (
     "operation.first_byte", "operation.replied",
 )  # fmt: skip
 # What a thawed worker may still write before it claims a run anew: evidence, and what people say in its process.
+UNSENT = frozenset({"operation.in_flight", "marker.flushed", "operation.first_byte"})
 EVIDENCE = frozenset(
     {
         "operation.first_byte", "operation.replied", "operation.classified", "marker.flushed", "worker.seen",
@@ -103,10 +106,22 @@ def _at_boundary(stage: Stage, planned: Planned, *, past_window: bool = False) -
     if operation is not None:
         first = Held(child, operation, contract_of(stage, operation), stage.receivers[operation.receiver])
     taken = _taken_over(stage, child, first, window_of(first.contract) if past_window and first else None)
+    tried = _newest(stage, first) if planned.boundary.partition("#")[0] in UNSENT else None
+    over = tried is not None and tried.deadline_at <= stage.clock.now_us()
     thawed = _thawed(stage, child)
-    return Applied(
-        at=stage.now(), proof={"frozen": at, **taken.proof, **thawed.proof}, wrong=taken.wrong + thawed.wrong
-    )
+    wrong = taken.wrong + thawed.wrong
+    if over and tried is not None and row(stage, AttemptRecord, tried.attempt_id).sent:
+        wrong += (f"Attempt {tried.n} was sent after its deadline.",)
+    proof = {"frozen": at, "deadline_over": over, **taken.proof, **thawed.proof}
+    return Applied(at=stage.now(), proof=proof, wrong=wrong)
+
+
+def _newest(stage: Stage, first: Held | None) -> AttemptRecord | None:
+    """The attempt of the worker that stands still: nobody else had begun one before it stood."""
+    if first is None or not first.operation.attempts:
+        return None
+    mine = [a for a in rows(stage, AttemptRecord) if a.operation_id == first.operation.operation_id]
+    return next((a for a in mine if a.n == first.operation.attempts), None)
 
 
 def _on_the_wire(stage: Stage, planned: Planned, fault: str, *, past_window: bool = False) -> Applied:

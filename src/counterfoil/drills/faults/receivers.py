@@ -7,10 +7,9 @@ from typing import Any
 from counterfoil.drills.case import Applied, NotApplied, Planned
 from counterfoil.drills.faults.acting import MODULE
 from counterfoil.drills.faults.freezing import PATIENT, window_of
-from counterfoil.drills.faults.holding import Held, again, contract_of, ended, held, let_pass, rows, sending
+from counterfoil.drills.faults.holding import Held, again, contract_of, ended, held, let_pass, rows, sending, struck
 from counterfoil.drills.faults.saying import said
 from counterfoil.drills.learning import Learned
-from counterfoil.drills.outside import SandboxPart
 from counterfoil.drills.stage import Stage
 from counterfoil.model.contract import Contract
 from counterfoil.model.installation import IncidentRecord
@@ -64,9 +63,10 @@ def lag_of(contract: Contract) -> timedelta | None:
 
 
 def lookup_lagged(stage: Stage, planned: Planned) -> Applied:
-    """Accepted, answered with an error, killed; what was made is shown only after a while.
+    """What is made is shown only after a while, as late as the contract allows.
 
-    The error keeps a repeat under a key from telling, so that the receiver must be asked.
+    Under a key the answer is an error and its reader is killed, so that no repeat can tell and the receiver must be asked.
+    Without one the answer is lost, and the request itself is late as well.
     """
     reply = planned.boundary.replace("first_byte", "replied")
     # With a long lease, taking over alone would take longer than the lookup lags.
@@ -74,18 +74,27 @@ def lookup_lagged(stage: Stage, planned: Planned) -> Applied:
     lag = lag_of(first.contract)
     if lag is None:
         raise NotApplied("The receiver shows everything at once.")
-    first.outside.post("fault", {"fault": "error-after-accept"})
+    under_key = first.contract.key is not None
+    late = timedelta(0) if under_key else late_of(first.contract)
+    fault = "error-after-accept" if under_key else "late" if late else "drop-reply"
+    first.outside.post("fault", {"fault": fault, "seconds": late.total_seconds()})
     first.outside.post("lookup-lag", {"seconds": lag.total_seconds()})
-    before = len(_blind(first))
+    before, known = len(_lookups(stage, first)), len(first.writes())
     first.child.thaw()
-    killed = _killed(first.child)
-    wrong = ended(stage.start(environ=SHORT))
-    blind = _blind(first)[before:]
-    if not blind:
-        raise NotApplied("No lookup was made while the record was not shown yet.")
-    results = [lookup.result for lookup in _lookups(stage, first)]
-    proof = {"killed": killed, "lag_s": lag.total_seconds(), "hidden": blind, "results": results}
+    killed, wrong = (_killed(first.child), list[str]()) if under_key else (None, _ended_or_killed(first.child))
+    wrong += ended(stage.start(environ=SHORT))
+    results = [lookup.result for lookup in _lookups(stage, first)[before:]]
+    if "absent" not in results:
+        raise NotApplied(f"No lookup was made before the record was shown: {results}.")
+    line, waits = struck(first, fault, known), {"lag_s": lag.total_seconds(), "late_s": late.total_seconds()}
+    proof = {"log": line, "killed": killed, **waits, "results": results}
     return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong))
+
+
+def late_of(contract: Contract) -> timedelta:
+    """How late a request may still arrive once its sender has ended."""
+    arrives = None if contract.lookup is None else contract.lookup.arrives_within
+    return timedelta(0) if arrives is None else arrives - min(JUST_INSIDE, arrives / 2)
 
 
 def window_over(stage: Stage, planned: Planned) -> Applied:
@@ -149,14 +158,10 @@ def _killed(child: Child) -> dict[str, Any]:
     return {"wait_status": child.status, "signal": "SIGKILL", "pid": child.pid}
 
 
-def _blind(first: Held) -> list[Any]:
-    """Lookups that were answered while a record of this case existed that they did not show."""
-    return [line for line in first.outside.post("lookups")["items"] if line["hidden"] and _asks(line, first)]
-
-
-def _asks(line: dict[str, Any], first: Held) -> bool:
-    """Of this case: by its part of the stand-in."""
-    return not isinstance(first.outside, SandboxPart) or str(line["path"]).startswith(f"/{first.outside.part}/")
+def _ended_or_killed(child: Child) -> list[str]:
+    """Without a key nothing is answered; should it send once more and read that answer, it dies there like the others."""
+    child.wait()
+    return [] if child.exit_signal == 9 else ended(child)
 
 
 def _lookups(stage: Stage, first: Held) -> list[LookupRecord]:

@@ -191,7 +191,7 @@ class Receiver:
         for landing in due:
             landing.timer.cancel()
             # Its key may have let go and acted again meanwhile: the late effect lands all the same.
-            effect = self._effects.make(landing.write, landing.identity, now)
+            effect = self._effects.make(landing.write, landing.identity, landing.due)
             self._end(landing.entry, effect.reply, effect.place)
 
     def _end(self, entry: KeyEntry, reply: Reply, place: str | None) -> None:
