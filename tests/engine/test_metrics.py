@@ -183,7 +183,7 @@ def test_an_attempt_that_hangs_is_unresolved_after_its_deadline(house_with_crm: 
         await house.until(run_id, lambda _: [o.status.value for o in house.operations(run_id)] == ["in_flight"])
         assert value(house, "operations_unresolved", **OPERATION) == 0
         lease = house.run(run_id).lease_until or 0
-        house.clock.jump((lease - house.clock.now_us()) / 1_000_000 + 3600)
+        house.clock.advance((lease - house.clock.now_us()) / 1_000_000 + 3600)
         assert value(house, "operations_unresolved", **OPERATION) == 1
         assert value(house, "operations_unresolved_oldest_seconds", **OPERATION) == 3600, "since the lease was lost"
         crm.release()

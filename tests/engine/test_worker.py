@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -144,6 +145,61 @@ def test_a_jump_of_the_clock_stops_sending(house_with_crm: House, crm: SandboxPr
             assert run.reason == "clock_jump" and list(crm.records()) == []
             house.clock.jump(-7200)
             house.clock.advance(7300)  # the database's time never goes back: the host has to catch up
+            await house.state(submitted.run_id, "completed")
+        assert len(list(crm.records())) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_wall_that_is_set_moves_nothing_that_waits(hours: int, house_with_crm: House, crm: SandboxProcess) -> None:
+    """Time goes on by the clock that counts sleep: nobody is called hung, and nothing has to be caught up with afterwards."""
+    house = house_with_crm
+    workflow = writing(house.app, create_case(house.app))
+
+    async def story() -> None:
+        house.found()
+        before = house.app.open().clock.now_us()
+        house.clock.jump(hours * 3600)
+        assert house.app.open().clock.now_us() == before
+        async with house.working():
+            submitted = await house.app.submit(workflow, Order(number="1"), request_id="r")
+            run = await house.state(submitted.run_id, "parked")
+            assert run.reason == "clock_jump" and run.deadline_at is not None
+            assert list(crm.records()) == []
+            house.clock.advance(2 * 5)  # a worker beats while they disagree, too
+            house.clock.jump(-hours * 3600)
+            house.clock.advance(2 * 5)
+            await house.state(submitted.run_id, "completed")
+        assert house.app.open().installation().clock_us < before + 60_000_000
+        assert len(list(crm.records())) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
+def test_a_clock_that_is_set_in_flight_keeps_the_bytes_here(house_with_crm: House, crm: SandboxProcess) -> None:
+    house = house_with_crm
+    workflow = writing(house.app, create_case(house.app))
+
+    def met(when: str, names: Sequence[str]) -> None:
+        if (
+            when == "after"
+            and "operation.in_flight" in names
+            and house.app.boundaries.passed["operation.in_flight"] == 1
+        ):
+            house.clock.jump(-7200)
+
+    async def story() -> None:
+        house.found()
+        house.app.boundaries.observers.append(met)
+        async with house.working():
+            submitted = await house.app.submit(workflow, Order(number="1"), request_id="r")
+            await house.state(submitted.run_id, "parked")
+            assert crm.requests() == [] and house.run(submitted.run_id).reason == "clock_jump"
+            house.clock.jump(7200)
+            house.clock.advance(10)
             await house.state(submitted.run_id, "completed")
         assert len(list(crm.records())) == 1
         house.clean()

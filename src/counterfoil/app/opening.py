@@ -8,7 +8,7 @@ from typing import Any, cast
 from counterfoil.app.logs import EntryLog
 from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.boundaries import Boundaries
-from counterfoil.engine.clock import Chance, Clock
+from counterfoil.engine.clock import Chance, Clock, SteadyClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.opened import Opened
@@ -52,9 +52,10 @@ def open_installation(
     registry: Registry, location: Path, state: Path, around: Surroundings, founding: Founding | None = None
 ) -> Opened:
     """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
-    commits, observers = Commits(around.clock.boot_us), Observers([EntryLog().committed])
+    clock = SteadyClock(around.clock)
+    commits, observers = Commits(clock.boot_us), Observers([EntryLog().committed])
     hooks = _hooks(around.boundaries, commits, observers)
-    database = SqliteDatabase(location, around.clock, create=founding is not None, hooks=hooks)
+    database = SqliteDatabase(location, clock, create=founding is not None, hooks=hooks)
     try:
         with database.reader() as reader:
             installation = reader.installation
@@ -63,7 +64,7 @@ def open_installation(
                 raise Refused("no_database", location=str(location))
             installation = _founded(registry, database, around, founding)
         marker = _marker(state, installation, location)
-        opened = _opened(registry, database, marker, installation, around)
+        opened = _opened(registry, database, marker, installation, around, clock)
         opened.commits, opened.observers = commits, observers
     except BaseException:
         database.close()
@@ -117,6 +118,7 @@ def _opened(
     marker: OutsideMarker | None,
     installation: InstallationRecord,
     around: Surroundings,
+    clock: SteadyClock,
 ) -> Opened:
     location = database.path
     listeners: list[Opened] = []
@@ -136,7 +138,7 @@ def _opened(
         writer=writer,
         marker=marker,
         artifacts=ArtifactStore(location),
-        clock=around.clock,
+        clock=clock,
         chance=around.chance,
         boundaries=around.boundaries,
         deadlines=around.deadlines,

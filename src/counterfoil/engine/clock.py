@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 MICROSECONDS = 1_000_000
+CLOCK_MARGIN_US = 60 * MICROSECONDS  # how far the wall clock and the one that counts sleep may drift apart
 
 
 class Clock(Protocol):
@@ -41,6 +42,40 @@ class SystemClock:
         except TimeoutError:
             return False
         return True
+
+
+class SteadyClock:
+    """A clock whose wall somebody may set. Beyond the margin time goes on by the clock that counts sleep, until both agree.
+
+    So a wall that was set makes no deadline pass and no pause end that did not, and an answer of a receiver never counts as
+    later than it was. Which of the two is right nobody knows here: `jumped` stops all sending meanwhile.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset = clock.now_us() - clock.boot_us()
+
+    def now_us(self) -> int:
+        """The wall clock, or the time that it showed at the start and what has passed since."""
+        wall, steady = self._read()
+        return steady if abs(wall - steady) > CLOCK_MARGIN_US else wall
+
+    def boot_us(self) -> int:
+        """The clock that counts sleep."""
+        return self._clock.boot_us()
+
+    def jumped(self) -> bool:
+        """Whether the two disagree by more than the margin since the start."""
+        wall, steady = self._read()
+        return abs(wall - steady) > CLOCK_MARGIN_US
+
+    async def wait(self, changed: asyncio.Event, until_us: int | None) -> bool:
+        """As the clock underneath, which waits by its own wall."""
+        ahead = 0 if until_us is None else self._clock.now_us() - self.now_us()
+        return await self._clock.wait(changed, None if until_us is None else until_us + ahead)
+
+    def _read(self) -> tuple[int, int]:
+        return self._clock.now_us(), self._clock.boot_us() + self._offset
 
 
 class Chance:

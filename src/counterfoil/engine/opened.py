@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from counterfoil.engine.boundaries import Boundaries
-from counterfoil.engine.clock import Chance, Clock
+from counterfoil.engine.clock import Chance, SteadyClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.verb import Deadlines
@@ -18,8 +18,6 @@ from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import Head, OutsideMarker
 from counterfoil.store.port import Database, Reader
-
-CLOCK_MARGIN_US = 60 * 1_000_000
 
 
 def no_usage(result: Any) -> tuple[dict[str, Any], int | None]:
@@ -37,7 +35,7 @@ class Opened:
     writer: Writer
     marker: OutsideMarker | None
     artifacts: ArtifactStore
-    clock: Clock
+    clock: SteadyClock
     chance: Chance
     boundaries: Boundaries
     deadlines: Deadlines
@@ -51,15 +49,13 @@ class Opened:
     observers: Observers = field(default_factory=Observers)
     commits: Commits = field(default_factory=lambda: Commits(lambda: 0))
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
-    _clock_offset: int = 0
 
     def clock_jumped(self) -> bool:
         """Whether the wall clock and the clock that counts sleep have drifted apart since this was opened."""
-        return abs(self.clock.now_us() - self.clock.boot_us() - self._clock_offset) > CLOCK_MARGIN_US
+        return self.clock.jumped()
 
     def __post_init__(self) -> None:
         self.session = self.chance.hex(64)
-        self._clock_offset = self.clock.now_us() - self.clock.boot_us()
 
     def read(self) -> AbstractContextManager[Reader]:
         """One consistent snapshot."""

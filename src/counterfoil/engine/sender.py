@@ -83,8 +83,11 @@ class AttemptGate:
 
     def first_byte(self) -> None:
         self._execution.opened.boundaries.reach("operation.first_byte")
-        if deadline_passed(self._execution.opened.clock, self._boot_deadline, self._wall_deadline):
+        opened = self._execution.opened
+        if deadline_passed(opened.clock, self._boot_deadline, self._wall_deadline):
             raise AttemptOver("the attempt's deadline passed before its first byte")
+        if opened.clock_jumped():
+            raise AttemptOver("the clocks disagree since before its first byte")
 
     def replied(self, exchange: Exchange) -> None:
         del exchange
