@@ -17,8 +17,7 @@ from counterfoil.drills.faults.saying import said
 from counterfoil.drills.learning import Learned
 from counterfoil.drills.life import Say, placed
 from counterfoil.drills.stage import Stage
-from counterfoil.engine.clock import MICROSECONDS
-from counterfoil.engine.opened import CLOCK_MARGIN_US
+from counterfoil.engine.clock import CLOCK_MARGIN_US, MICROSECONDS
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.children import Child
 from counterfoil.testing.clock import SharedClock
@@ -36,7 +35,13 @@ SETTINGS = {
     "NO_FAKE_STAT": "1",
 }
 SEEN_WITHIN_US = 5 * MICROSECONDS
-PLACES = ("/usr/lib/*/faketime", "/usr/lib/faketime", "/usr/lib64/faketime", "/usr/local/lib/faketime", "/opt/homebrew/lib/faketime")
+PLACES = (
+    "/usr/lib/*/faketime",
+    "/usr/lib/faketime",
+    "/usr/lib64/faketime",
+    "/usr/local/lib/faketime",
+    "/opt/homebrew/lib/faketime",
+)
 
 
 def cases(fault: str) -> Callable[[Learned], Iterator[Planned]]:
@@ -86,7 +91,9 @@ def _stepped(stage: Stage, planned: Planned, seconds: int) -> Applied:
     child.wait()
     last = said(child)
     if child.exit_code != 0:
-        raise NotApplied(f"The clocks agreed again, and child {child.pid} ended with {child.status}. {child.wrote()[-2000:]}")
+        raise NotApplied(
+            f"The clocks agreed again, and child {child.pid} ended with {child.status}. {child.wrote()[-2000:]}"
+        )
     begun = last["begun_while_apart"]
     wrong = [f"{begun} attempts were begun while the clocks disagreed."] if begun else []
     if last["at_rest"]["reason"] == "clock_jump":
@@ -101,12 +108,16 @@ def _stepped(stage: Stage, planned: Planned, seconds: int) -> Applied:
 def _started(stage: Stage, wall: Path, **arguments: Any) -> tuple[Child, str]:
     found = library()
     if found is None:
-        return stage.start(f"{__name__}:stepping", wall=str(wall), injected=True, **arguments), "our own clock: no libfaketime here"
+        return stage.start(
+            f"{__name__}:stepping", wall=str(wall), injected=True, **arguments
+        ), "our own clock: no libfaketime here"
     faked = stage.children.beside({"LD_PRELOAD": str(found), **SETTINGS})
     own, stage.children = stage.children, faked
     try:
         environ = {"FAKETIME_TIMESTAMP_FILE": str(wall)}
-        return stage.start(f"{__name__}:stepping", wall=str(wall), environ=environ, **arguments), f"libfaketime: {found}"
+        return stage.start(
+            f"{__name__}:stepping", wall=str(wall), environ=environ, **arguments
+        ), f"libfaketime: {found}"
     finally:
         stage.children = own
 

@@ -47,8 +47,11 @@ def play(stage: Stage, planned: Planned) -> Applied:
     at = stage.now()
     changed = said(stage.lives(f"{HERE}:deployed"))
     if changed.get("called_at") is None:
-        raise NotApplied(f"The changed code did not come as far as position {changed.get('before')}: nothing was changed.")
-    rest, wrong = changed["at_rest"], []
+        raise NotApplied(
+            f"The changed code did not come as far as position {changed.get('before')}: nothing was changed."
+        )
+    rest = changed["at_rest"]
+    wrong: list[str] = []
     proof: dict[str, Any] = {"crash": killed, "changed": changed}
     if rest["reason"] == "code_changed":
         names = [added_by_a_deployment.__name__, changed["recorded"]]

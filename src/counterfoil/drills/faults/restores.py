@@ -80,7 +80,9 @@ def _restored(stage: Stage, planned: Planned, put_back: Callable[[Path, Path], N
     put_back(backup, stage.db)
     at, after = stage.now(), {**files_of(stage.db), "head": head_of(stage.db)}
     if before["head"] == after["head"]:
-        raise NotApplied(f"The backup and the database that it was put over have the same newest commit: {after['head']}.")
+        raise NotApplied(
+            f"The backup and the database that it was put over have the same newest commit: {after['head']}."
+        )
     first = _suspended(stage, stage.db)
     wrong = first.pop("wrong")
     proof: dict[str, Any] = {"crash": killed, "before": before, "after": after, "while_suspended": first}
@@ -117,7 +119,13 @@ def _suspended(stage: Stage, db: Path) -> dict[str, Any]:
         wrong.append(f"Recognised by {restore['recognised_by']}, which is none of the reasons.")
     if _count(stage) != sent:
         wrong.append("Something was sent before a person finished the restore.")
-    return {"restore": restore, "at_rest": told["at_rest"], "writes_before": sent, "writes_after": _count(stage), "wrong": wrong}
+    return {
+        "restore": restore,
+        "at_rest": told["at_rest"],
+        "writes_before": sent,
+        "writes_after": _count(stage),
+        "wrong": wrong,
+    }
 
 
 def _finished(stage: Stage, as_: str, db: Path) -> dict[str, Any]:
@@ -156,7 +164,9 @@ def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
     """The first reviewer who may says what became of the database. {restore, by} or {refused}."""
     placed(app, arguments, say)
     for person in REVIEWERS:
-        finish = app.restore.finish(as_=arguments["finish_as"], by=person, secret=SECRET, reason="A drill put it there.")
+        finish = app.restore.finish(
+            as_=arguments["finish_as"], by=person, secret=SECRET, reason="A drill put it there."
+        )
         try:
             say({"restore": asyncio.run(finish), "by": person})
             break
