@@ -35,7 +35,7 @@ TELLING: Mapping[str, Sequence[str]] = {
     "approval-single-use": ("reviewed_twice/run.submitted#1/kill-after", "*/answer-twice"),
     "visibility-wait": ("asked/operation.replied#1/kill-after", "*/lookup-lags"),
     "window-check": ("keyed/*/key-window-over", "*/key-window-over"),
-    "business-key": ("named/run.submitted#1/kill-after", "*/two-deliveries"),
+    "business-key": ("named/run.submitted#1/kill-after", "*/two-deliveries:other-id"),
     "stop-check": ("keyed/operation.in_flight#1/restored-file", "*/operation.in_flight#*/restored-file"),
     "budget-check": ("*/step-always-fails",),
     "tombstone": ("*/run.finished#*/resubmit-same", "*/resubmit-same"),
