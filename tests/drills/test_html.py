@@ -72,6 +72,23 @@ def test_rows_are_in_the_order_of_the_run_and_columns_as_first_named() -> None:
     assert columns_of(cases) == [FAULTS[2], FAULTS[0]]
 
 
+def test_each_workflow_and_scenario_has_a_matrix_of_its_own() -> None:
+    cases = [
+        case("b#1", "f"),
+        case("b#1", "f", case_id="refund/second/b#1/f"),
+        case("c#1", "g", case_id="other/c#1/g:late"),
+    ]
+    read = Reading(page(report(*cases)))
+    assert read.all("div", "aria-label")[:3] == [
+        "The matrix of refund",
+        "The matrix of refund/second",
+        "The matrix of other",
+    ]
+    text = " ".join(read.texts)
+    assert "second / b#1 / f" in text and "c#1 / g:late" in text
+    assert len(read.all("div", "id")) == 3
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -133,7 +150,8 @@ def test_the_sentence_and_the_banner() -> None:
     text = " ".join(Reading(page(report())).texts)
     assert "15 cases: 12 passed, 1 failed, 1 not applicable, 1 not run, in 19 s." in text
     assert "1 of 15 cases failed." in text
-    assert "No case failed." in " ".join(Reading(page(report(case("b#1", "f")))).texts)
+    assert "No case failed." in " ".join(Reading(page(report(case("b#1", "f"), guards=[]))).texts)
+    assert "Nobody missed 1 of 2 protections." in " ".join(Reading(page(report(case("b#1", "f")))).texts)
 
 
 def test_protections_taken_away() -> None:

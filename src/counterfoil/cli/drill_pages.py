@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from counterfoil.cli.tables import fields, heading, plain, sentence, table
 from counterfoil.drills.html.evidence import VERDICTS
-from counterfoil.drills.html.matrix import columns_of, rows_of
+from counterfoil.drills.html.matrix import columns_of, groups_of, rows_of
 from counterfoil.drills.html.page import sentence_of
 from counterfoil.drills.html.parts import list_at, object_at
 
@@ -113,16 +113,17 @@ def _matrix(console: "Console", data: Mapping[str, Any]) -> None:
     cases: Sequence[Case] = data["cases"]
     faults = columns_of(cases)
     letters = {fault: ascii_letters[n % len(ascii_letters)] for n, fault in enumerate(faults)}
-    cells: dict[tuple[str, str], list[str]] = {}
-    for case in cases:
-        cells.setdefault((case["boundary"], case["fault"]), []).append(case["verdict"])
-    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=0)
-    drawn.add_column("boundary", no_wrap=True)
-    for fault in faults:
-        drawn.add_column(letters[fault], no_wrap=True)
-    for row in rows_of(list_at(data, "boundaries"), cases):
-        drawn.add_row(plain(row), *(_cell(cells.get((row, fault), [])) for fault in faults))
-    console.print(drawn)
+    for name, numbered in groups_of(enumerate(cases)).items():
+        mine = [case for _, case in numbered]
+        drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=0)
+        drawn.add_column(plain(name), no_wrap=True)
+        for fault in faults:
+            drawn.add_column(letters[fault], no_wrap=True)
+        for row in rows_of(list_at(data, "boundaries"), mine):
+            here = [case for case in mine if case["boundary"] == row]
+            cells = ([case["verdict"] for case in here if case["fault"] == fault] for fault in faults)
+            drawn.add_row(plain(row), *map(_cell, cells))
+        console.print(drawn)
     rows = [(letters[fault], fault, *_counts([case for case in cases if case["fault"] == fault])) for fault in faults]
     table(console, ("", "fault", *(f"{mark} {word}" for mark, word in VERDICTS.values())), rows, empty="")
     console.print(Text("An empty cell: the fault does not apply there.", style="dim"))

@@ -48,9 +48,7 @@ def opened(number: int, case: Case) -> Markup:
         "summary",
         verdict_of(case["verdict"]),
         " ",
-        element("strong", case["boundary"]),
-        " / ",
-        element("strong", case["fault"]),
+        element("strong", str(case["case_id"]).partition("/")[2].replace("/", " / ")),
         f" · {case['name']}" if case.get("name") else None,
         element("span", _in_short(case), class_="short"),
     )

@@ -22,11 +22,25 @@ def columns_of(cases: Sequence[Case]) -> list[str]:
     return list(dict.fromkeys(str(case["fault"]) for case in cases))
 
 
-def matrix(boundaries: Iterable[Any], cases: Sequence[Case]) -> Markup:
+def group_of(case: Case) -> str:
+    """The workflow, and the scenario where it has several: what a case's id has before its boundary."""
+    return str(case["case_id"]).partition(f"/{case['boundary']}/")[0]
+
+
+def groups_of(numbered: Iterable[Numbered]) -> dict[str, list[Numbered]]:
+    """Cases by workflow and scenario, which have a matrix each."""
+    found: dict[str, list[Numbered]] = {}
+    for number, case in numbered:
+        found.setdefault(group_of(case), []).append((number, case))
+    return found
+
+
+def matrix(boundaries: Iterable[Any], numbered: Sequence[Numbered], about: str = "The matrix") -> Markup:
     """The table. A cell without a case is empty: the fault does not apply there."""
+    cases = [case for _, case in numbered]
     columns = columns_of(cases)
     cells: dict[tuple[str, str], list[Numbered]] = {}
-    for number, case in enumerate(cases, start=1):
+    for number, case in numbered:
         cells.setdefault((str(case["boundary"]), str(case["fault"])), []).append((number, case))
     head = element("tr", element("th", "boundary", scope="col"), *(_column(name) for name in columns))
     rows = [
@@ -43,7 +57,7 @@ def matrix(boundaries: Iterable[Any], cases: Sequence[Case]) -> Markup:
         element("thead", head),
         element("tbody", *rows),
     )
-    return element("div", table, class_="scrolls", role="region", aria_label="The matrix", tabindex="0")
+    return element("div", table, class_="scrolls", role="region", aria_label=about, tabindex="0")
 
 
 def _column(name: str) -> Markup:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from counterfoil.drills.html.evidence import VERDICTS, anchor_of, kind_of, opened, value, verdict_of
 from counterfoil.drills.html.markup import Markup, element, joined
-from counterfoil.drills.html.matrix import matrix, rows_of
+from counterfoil.drills.html.matrix import groups_of, matrix, rows_of
 from counterfoil.drills.html.parts import list_at, object_at
 
 Data = Mapping[str, Any]
@@ -31,10 +31,10 @@ def page(data: Data, places: Mapping[str, str] | None = None) -> str:
     main = element(
         "main",
         element("h1", "Drill of ", element("code", data["target"])),
-        _verdict(data["summary"]),
+        _verdict(data["summary"], list_at(data, "guards")),
         _what(data),
         _failed(numbered),
-        element("section", *_matrix(data), id="matrix"),
+        element("section", *_matrix(data, numbered), id="matrix"),
         element("section", element("h2", "The evidence"), *_evidence(data, numbered)),
         _guards(list_at(data, "guards")),
     )
@@ -62,13 +62,14 @@ def _head(title: str) -> Markup:
     )
 
 
-def _verdict(summary: Mapping[str, Any]) -> Markup:
-    failed = summary.get("failed", 0)
-    said = f"{failed} of {summary['cases']} cases failed." if failed else "No case failed."
-    found = "fail" if failed else "pass" if summary.get("passed", 0) else "not_run"
+def _verdict(summary: Mapping[str, Any], guards: Sequence[Mapping[str, Any]]) -> Markup:
+    failed, missed = summary.get("failed", 0), [guard for guard in guards if not guard["caught_by"]]
+    said = [f"{failed} of {summary['cases']} cases failed." if failed else "No case failed."]
+    said += [f"Nobody missed {len(missed)} of {len(guards)} protections."] if missed else []
+    found = "fail" if failed or missed else "pass" if summary.get("passed", 0) else "not_run"
     return element(
         "div",
-        element("p", element("span", VERDICTS[found][0], aria_hidden="true"), f" {said}", class_="said"),
+        element("p", element("span", VERDICTS[found][0], aria_hidden="true"), f" {' '.join(said)}", class_="said"),
         element("p", sentence_of(summary)),
         class_=f"banner {kind_of(found)}",
     )
@@ -98,7 +99,7 @@ def _failed(numbered: Sequence[Numbered]) -> Markup | None:
     return element("section", element("h2", "What failed"), element("ul", *items, class_="failed")) if items else None
 
 
-def _matrix(data: Data) -> list[Markup]:
+def _matrix(data: Data, numbered: Sequence[Numbered]) -> list[Markup]:
     found = dict.fromkeys(case["verdict"] for case in data["cases"])
     shown = [verdict for verdict in VERDICTS if verdict in found]
     choices = [("all", Markup("all"))] + [(each, verdict_of(each)) for each in shown]
@@ -117,17 +118,30 @@ def _matrix(data: Data) -> list[Markup]:
         element("h2", "The matrix"),
         reading,
         filters,
-        matrix(list_at(data, "boundaries"), data["cases"]),
+        *_matrices(list_at(data, "boundaries"), numbered),
+    ]
+
+
+def _matrices(boundaries: Sequence[Any], numbered: Sequence[Numbered]) -> list[Markup]:
+    """One for each workflow and scenario; a single one needs no heading."""
+    groups = groups_of(numbered)
+    if len(groups) == 1:
+        return [matrix(boundaries, numbered)]
+    return [
+        part
+        for name, cases in groups.items()
+        for part in (element("h3", name), matrix(boundaries, cases, f"The matrix of {name}"))
     ]
 
 
 def _evidence(data: Data, numbered: Sequence[Numbered]) -> list[Markup]:
+    groups = groups_of(numbered)
     parts: list[Markup] = []
-    for row in rows_of(list_at(data, "boundaries"), data["cases"]):
-        here = [(number, case) for number, case in numbered if case["boundary"] == row]
-        parts.append(
-            element("section", element("h3", row), *(opened(number, case) for number, case in here), class_="row")
-        )
+    for name, cases in groups.items():
+        for row in rows_of(list_at(data, "boundaries"), [case for _, case in cases]):
+            here = [opened(number, case) for number, case in cases if case["boundary"] == row]
+            heading = row if len(groups) == 1 else f"{name} {row}"
+            parts.append(element("section", element("h3", heading), *here, class_="row"))
     return parts
 
 
