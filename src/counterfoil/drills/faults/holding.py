@@ -1,7 +1,6 @@
 """A process held at a boundary, and what the ledger and the receiver say of the write that is about to leave it."""
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -10,16 +9,14 @@ from counterfoil.drills.case import NotApplied, Planned
 from counterfoil.drills.learning import Learned, Passed
 from counterfoil.drills.outside import Outside, SandboxPart
 from counterfoil.drills.stage import LIFE, Stage
-from counterfoil.engine.clock import SystemClock
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
 from counterfoil.model.ids import KeyFormat, encode_key
 from counterfoil.model.installation import ContractRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
-from counterfoil.store.port import Reader
-from counterfoil.store.sqlite import SqliteDatabase
 from counterfoil.testing.children import Child, ChildFailed
+from counterfoil.testing.stored import stored
 
 SENDS = ("operation.first_byte",)
 Row = TypeVar("Row")
@@ -116,26 +113,15 @@ def let_pass(stage: Stage, duration: timedelta) -> None:
 # ---------------------------------------------------------------------- the ledger
 
 
-@contextmanager
-def reading(stage: Stage) -> Generator[Reader]:
-    """One snapshot of the case's database, from outside: a frozen process does not hinder it."""
-    database = SqliteDatabase(stage.db, SystemClock())
-    try:
-        with database.reader() as reader:
-            yield reader
-    finally:
-        database.close()
-
-
 def rows(stage: Stage, table: type[Row]) -> list[Row]:
     """All rows of a table, as they are stored."""
-    with reading(stage) as reader:
+    with stored(stage.db) as reader:
         return list(reader.rows(table))  # pyright: ignore[reportArgumentType]
 
 
 def row(stage: Stage, table: type[Row], key: str) -> Row:
     """One row that must be there."""
-    with reading(stage) as reader:
+    with stored(stage.db) as reader:
         found: Row | None = reader.get(table, key)  # pyright: ignore[reportArgumentType, reportAssignmentType]
     if found is None:
         raise NotApplied(f"There is no {table.__name__} {key}.")
@@ -144,7 +130,7 @@ def row(stage: Stage, table: type[Row], key: str) -> Row:
 
 def entries(stage: Stage, run_id: str) -> list[Entry]:
     """A run's journal."""
-    with reading(stage) as reader:
+    with stored(stage.db) as reader:
         return reader.entries(run_id)
 
 
