@@ -6,12 +6,13 @@ from typing import ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted, wake_parked
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model.access import Act
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.model.run import RunRecord
+from counterfoil.model.run import RunRecord, RunState
 from counterfoil.rules.wishes import about_installation
 from counterfoil.store.port import Read, Reader
 from counterfoil.store.transaction import Transaction
@@ -25,6 +26,7 @@ class BeginRestore(RunVerb):
 
     `recognised_by`: what the marker's comparison said (behind, missing, moved, rolled), or "NAME: reason" of a person.
     `outside_incarnation`: the marker's, 0 without one. `operations`: those that were not closed when it was asked for.
+    `runs`: whose they are. Those that wait are woken: a review that they waited for is void, and nobody would answer it.
     """
 
     recognised_by: str
@@ -32,11 +34,13 @@ class BeginRestore(RunVerb):
     outside_incarnation: int = 0
     operations: tuple[str, ...] = ()
     by: str | None = None
+    runs: tuple[str, ...] = ()
     boundary: ClassVar[str] = "installation.changed"
     sends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
         reads = [Read.key(OperationRecord, operation_id) for operation_id in self.operations]
+        reads += [Read.key(RunRecord, run_id) for run_id in self.runs]
         reads += [Read.by(ReviewRecord, "operation_id", operation_id) for operation_id in self.operations]
         return [*reads, *acting_reads(self.by)]
 
@@ -56,6 +60,9 @@ class BeginRestore(RunVerb):
             )
         )
         marked = [self._doubted(tx, tx.must(OperationRecord, operation_id)) for operation_id in self.operations]
+        for run_id in self.runs:
+            if tx.must(RunRecord, run_id).state is RunState.WAITING:
+                wake(tx, run_id)
         tx.append(
             self.run_id, EntryKind.RESTORE, name="begun",
             data={
@@ -93,9 +100,11 @@ def begin_restore(
     installation = reader.installation
     if installation is None:
         raise Refused("not_found", what="installation", id="here")
-    operations = tuple(operation.operation_id for operation in open_operations(reader))
+    open_ = open_operations(reader)
+    operations = tuple(operation.operation_id for operation in open_)
+    runs = tuple(sorted({operation.run_id for operation in open_}))
     kind = BeginCopy if recognised_by == "copied" else BeginRestore
-    return kind(installation.installation_id, recognised_by, sentence, outside_incarnation, operations, by)
+    return kind(installation.installation_id, recognised_by, sentence, outside_incarnation, operations, by, runs)
 
 
 def open_operations(reader: Reader) -> list[OperationRecord]:

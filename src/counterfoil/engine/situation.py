@@ -153,8 +153,7 @@ def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationR
         and operation.resolution is None
     ):
         return "held"
-    others = tx.find(OperationRecord, "run_id", target.run_id)
-    if any(in_doubt(other) and other.operation_id != operation.operation_id and not _benign(other) for other in others):
+    if any(_holds(other, operation) for other in tx.find(OperationRecord, "run_id", target.run_id)):
         return "other_doubt"
     # A run that waits for a child in doubt sends nothing either (rule 13).
     if any(child.reason == ParkReason.OUTCOME_UNKNOWN for child in tx.find(RunRecord, "parent_run_id", target.run_id)):
@@ -165,8 +164,11 @@ def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationR
     return None
 
 
-def _benign(operation: OperationRecord) -> bool:
-    return operation.duplicate == "benign"
+def _holds(other: OperationRecord, operation: OperationRecord) -> bool:
+    """Rule 13: a doubt stops every other write of its run. Doubts are closed in their order, or two would hold each other."""
+    if other.operation_id == operation.operation_id or not in_doubt(other) or other.duplicate == "benign":
+        return False
+    return not in_doubt(operation) or other.number < operation.number
 
 
 def _budget(run: RunRecord, attempts: Sequence[AttemptRecord], now: int) -> tuple[str, int | None]:

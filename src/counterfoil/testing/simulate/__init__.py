@@ -5,6 +5,6 @@
 
 from counterfoil.testing.simulate.options import SWITCHES
 from counterfoil.testing.simulate.running import Report, command, simulate
-from counterfoil.testing.simulate.schedule import Played, options_of, play
+from counterfoil.testing.simulate.schedule import Played, Stage, options_of, play
 
-__all__ = ["SWITCHES", "Played", "Report", "command", "options_of", "play", "simulate"]
+__all__ = ["SWITCHES", "Played", "Report", "Stage", "command", "options_of", "play", "simulate"]

@@ -98,7 +98,8 @@ class Office:
                 elif wish.acknowledged and chance.random() < 0.05 * self._world.chance_of("other-content"):
                     self._world.hit("other-content")
                     await self._other_content(app, wish)
-                elif wish.acknowledged and chance.random() < 0.05:
+                elif wish.acknowledged and chance.random() < 0.2 * self._world.chance_of("signal"):
+                    self._world.hit("signal")
                     await self._signal(app, wish, chance)
 
     async def _submit(self, app: SimulatedApp, wish: Wish) -> None:

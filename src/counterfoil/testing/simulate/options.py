@@ -49,6 +49,7 @@ SWITCHES: dict[str, tuple[float, ...]] = {
     "hasty": (0.2,),
     "resubmit": (0.2, 0.6),
     "other-content": (0.2,),
+    "signal": (0.1, 0.5),
     "same-number": (0.1, 0.4),
     # In the user's code, per call.
     "step-fails": (0.1, 0.4),

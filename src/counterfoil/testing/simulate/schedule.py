@@ -8,7 +8,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Generator, Set
+from collections.abc import Callable, Generator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,50 +59,67 @@ def options_of(seed: int) -> Options:
     return drawn(World(seed).chance("options"), names())
 
 
-def play(seed: int, *, off: Set[str] = frozenset()) -> Played:
-    """Play the schedule of a seed, with some disturbances switched off. What it finds is in `violations`; nothing is raised."""
-    options = options_of(seed).without(off)
-    played = Played(seed, options)
+def play(
+    seed: int,
+    *,
+    off: Set[str] = frozenset(),
+    options: Options | None = None,
+    directed: "Callable[[Stage], None]" = lambda stage: None,
+) -> Played:
+    """Play the schedule of a seed, with some disturbances switched off. What it finds is in `violations`; nothing is raised.
+
+    `options` instead of those that the seed draws. `directed` is given the stage before anything happens: it may put other
+    wishes into the book, and plan what happens when.
+    """
+    played = Played(seed, (options or options_of(seed)).without(off))
     folder = Path(tempfile.mkdtemp(prefix="counterfoil-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
         with _undisturbed():
-            _Stage(played, folder).play()
+            stage = Stage(played, folder)
+            directed(stage)
+            stage.play()
+            del stage
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return played
 
 
-class _Stage:
-    """Everything that takes part in one schedule."""
+class Stage:
+    """Everything that takes part in one schedule. `at` plans what happens at a second of it."""
 
     def __init__(self, played: Played, folder: Path) -> None:
         self._played = played
         self._options = options = played.options
-        self._world = world = World(played.seed)
+        self.world = world = World(played.seed)
         world.rates = options.rates
         world.faults = played.faults
         world.is_calm = True  # until the installation is there
-        self._receiver = Receiver({name: HABITS[base_of(name)] for name in names()})
-        self._network = network = Network(world, self._receiver)
-        self._book = book = Book(refused=played.refused)
-        self._site = site = Site(world, folder)
-        self._office = Office(world, site, book, network, options)
-        self._trouble = Trouble(world, site, book, network, self._office, options)
+        self.receiver = Receiver({name: HABITS[base_of(name)] for name in names()})
+        self.network = network = Network(world, self.receiver)
+        self.book = book = Book(refused=played.refused)
+        self.site = site = Site(world, folder)
+        office = Office(world, site, book, network, options)
+        self.trouble = Trouble(world, site, book, network, office, options)
+        book.wishes = wishes(world, options)
+
+    def at(self, seconds: float, act: Callable[[], object]) -> None:
+        """Do this at that second of the schedule."""
+        self.world.outside.loop.call_later(seconds, act)
 
     def play(self) -> None:
-        with simulated(self._world, self._network, self._played.cases):
+        with simulated(self.world, self.network, self._played.cases):
             try:
                 self._live()
                 self._judge()
             except Stuck as stuck:
                 self._found("liveness", f"no time passes any more: {stuck}")
             finally:
-                self._site.close()
-        world = self._world
+                self.site.close()
+        world = self.world
         self._played.digest = world.trace.digest()
         self._played.lines = list(world.trace.lines)
         self._played.simulated_s = (world.boot_us - START_US) / SECOND_US
-        self._played.records = len(self._receiver.records)
+        self._played.records = len(self.receiver.records)
         for process in (*world.processes, *world.graves):
             for problem in process.problems:
                 if not isinstance(problem, StorageError):
@@ -110,30 +127,29 @@ class _Stage:
 
     def _live(self) -> None:
         """Disturbed for a while, then calm until everything is over or the bound has come."""
-        world = self._world
-        self._book.wishes = wishes(world, self._options)
-        self._trouble.begin()
-        world.run_until(lambda: self._site.is_founded, START_US + SECOND_US)
+        world = self.world
+        self.trouble.begin()
+        world.run_until(lambda: self.site.is_founded, START_US + SECOND_US)
         world.is_calm = False
         self._until(START_US + round(self._options.calm_after * SECOND_US))
-        self._trouble.calm()
+        self.trouble.calm()
         self._until(world.boot_us + BOUND_US, stops=True)
 
     def _until(self, until_us: int, *, stops: bool = False) -> None:
-        while self._world.boot_us < until_us:
-            self._world.run_until(lambda: False, min(until_us, self._world.boot_us + SLICE_US))
-            with self._site.looking().reader() as reader:
+        while self.world.boot_us < until_us:
+            self.world.run_until(lambda: False, min(until_us, self.world.boot_us + SLICE_US))
+            with self.site.looking().reader() as reader:
                 runs = list(reader.rows(RunRecord))
             self._played.violations += checkers.nobody_waits_in_silence(runs)
-            asked = all(wish.acknowledged for wish in self._book.wishes)
+            asked = all(wish.acknowledged for wish in self.book.wishes)
             if self._played.violations or (stops and asked and runs and all(run.state.ended for run in runs)):
                 return
 
     def _judge(self) -> None:
         # What is on its way arrives before anybody counts.
-        self._world.run_until(lambda: False, self._world.boot_us + 60 * SECOND_US)
-        with self._site.looking().reader() as reader:
-            seen = Seen.through(reader, self._book, self._network, self._world.set_back_us)
+        self.world.run_until(lambda: False, self.world.boot_us + 60 * SECOND_US)
+        with self.site.looking().reader() as reader:
+            seen = Seen.through(reader, self.book, self.network, self.world.set_back_us)
             self._check_chains(reader)
             self._note_journal(reader)
         found = [
@@ -141,9 +157,9 @@ class _Stage:
             *checkers.approvals_bound(seen), *checkers.nobody_waits_in_silence(seen.runs),
         ]  # fmt: skip
         if not self._played.violations:
-            found += checkers.all_end(seen, self._world.wall_us)
+            found += checkers.all_end(seen, self.world.wall_us)
         self._played.violations += found
-        for wrong in self._book.wrong:
+        for wrong in self.book.wrong:
             self._found("clients", wrong)
         lost = checkers.all_accounted(seen)
         self._played.unaccounted = len(lost)
@@ -156,8 +172,8 @@ class _Stage:
         """Every chain holds and every table is what the journal says. A restore cuts what the marker outside still counts."""
         installation = reader.installation
         assert installation is not None, "an installation is never deleted"
-        heads = OutsideMarker(self._site.state, installation.installation_id, self._site.database).heads()
-        report = verify(reader, () if self._book.restored_us else heads)
+        heads = OutsideMarker(self.site.state, installation.installation_id, self.site.database).heads()
+        report = verify(reader, () if self.book.restored_us else heads)
         for each in (*report.broken, *report.differences):
             self._found("chains", str(each))
 
@@ -165,7 +181,7 @@ class _Stage:
         digest = hashlib.sha256()
         for number, entry in reader.journal():
             digest.update(f"{number} {entry.run_id} {entry.sequence} {entry.at} {entry.body}".encode())
-        self._world.trace.note("journal", digest.hexdigest())
+        self.world.trace.note("journal", digest.hexdigest())
 
     def _found(self, checker: str, what: str) -> None:
         self._played.violations.append(Violation(checker, what))

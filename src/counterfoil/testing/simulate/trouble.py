@@ -1,5 +1,6 @@
 """Trouble: what happens to processes, disks, clocks and files while a schedule plays."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from counterfoil.testing.simulate.site import Site
 from counterfoil.testing.simulate.world import Process, World
 
 KEPT_BACKUPS = 3
+SELDOM = {"restore": 2, "key-store-lost": 1, "reboot": 3, "clock-back": 2, "clock-forward": 3}
+"""How often at most in one schedule: of more nothing new comes, and what they excuse would hide something else."""
 
 
 class Trouble:
@@ -30,7 +33,9 @@ class Trouble:
         self._loop = world.outside.loop
         self._variant = self._chance.choice(("old", "both"))
         self._backups: list[Path] = []
+        self._done: Counter[str] = Counter()
         self._is_down = False  # no process runs: a backup is being put back
+        self.down_for = (0.0, 40.0)  # between so many seconds
 
     def begin(self) -> None:
         """The first processes, and the first disturbance."""
@@ -78,11 +83,13 @@ class Trouble:
     def _next(self) -> None:
         if self._world.is_calm:
             return
-        weights = {name: self._options.chance_of(name) for name in self._acts}
+        done = self._done
+        weights = {n: self._options.chance_of(n) for n in self._acts if done[n] < SELDOM.get(n, 1 << 30)}
         if any(weights.values()) and not self._is_down:
             (name,) = self._chance.choices(list(weights), list(weights.values()))
             if self._acts[name](self):
                 self._world.hit(name)
+                done[name] += 1
         self._loop.call_later(self._chance.expovariate(1 / 8.0), self._next)
 
     def _some(self, *, workers_only: bool = True) -> Process | None:
@@ -139,10 +146,13 @@ class Trouble:
         return True
 
     def _restore(self) -> bool:
-        """The database of a while ago is put back; the marker outside stays. Clients ask again for what they were promised."""
         if not self._backups:
             return False
-        backup = self._chance.choice(self._backups)
+        self.put_back(self._chance.choice(self._backups))
+        return True
+
+    def put_back(self, backup: Path) -> None:
+        """The database of a while ago is put back; the marker outside stays. Clients ask again for what they were promised."""
         self._is_down = True
         for process in self._ours():
             process.die()
@@ -156,8 +166,7 @@ class Trouble:
         def up() -> None:
             self._is_down = False
 
-        self._loop.call_later(self._chance.uniform(0, 40), up)
-        return True
+        self._loop.call_later(self._chance.uniform(*self.down_for), up)
 
     def _deploy(self) -> bool:
         self._variant = self._chance.choice(VARIANTS)

@@ -1,0 +1,63 @@
+"""What the simulation found in the product, each as a directed schedule of its own."""
+
+from pathlib import Path
+
+from counterfoil.model.run import RunRecord
+from counterfoil.testing.simulate import Played, Stage, play
+from counterfoil.testing.simulate.application import Act, Plan
+from counterfoil.testing.simulate.book import Wish
+from counterfoil.testing.simulate.options import Options
+from counterfoil.testing.simulate.world import START_US
+
+QUIET = Options(workers=1, runs=1, acts=1, calm_after=90.0, operations=("keyed",), duties=False)
+
+
+def _perform(name: str, number: str) -> Act:
+    return Act(kind="perform", name=name, number=number, amount=7)
+
+
+def _wish(*acts: Act) -> Wish:
+    return Wish("request-1", Plan(acts=list(acts)), START_US + 1_000_000, None)
+
+
+def _restored_while_two_wait_for_their_reviewers(stage: Stage) -> None:
+    both = Act(kind="gather", acts=[[_perform("keyed_reviewed", "1")], [_perform("keyed_reviewed", "2")]])
+    stage.book.wishes = [_wish(both)]
+    backups: list[Path] = []
+    stage.at(3.5, lambda: backups.append(stage.site.back_up()))
+    stage.at(3.6, lambda: stage.trouble.put_back(backups[0]))
+
+
+def test_two_doubts_of_one_run_are_closed_one_after_the_other() -> None:
+    """After a restore both are maybe sent, and only another send can close them.
+
+    Each was held by the other's doubt, and nobody was asked: seed 34, and the run waited for ever.
+    """
+    for seed in range(3):
+        played = play(seed, options=QUIET, directed=_restored_while_two_wait_for_their_reviewers)
+        assert _whole(played) == {"completed": 1}
+        assert played.records == 2 and played.simulated_s < 600
+
+
+def test_a_run_that_waits_for_a_review_hears_of_a_restore_at_once() -> None:
+    """Its review was void, nobody could answer it, and the run went on waiting for it until it would have expired."""
+    states: list[tuple[str, str | None]] = []
+
+    def directed(stage: Stage) -> None:
+        _restored_while_two_wait_for_their_reviewers(stage)
+
+        def look() -> None:
+            with stage.site.looking().reader() as reader:
+                states.extend((run.state.value, run.reason) for run in reader.rows(RunRecord))
+
+        stage.trouble.down_for = (0.0, 1.0)
+        stage.at(30.0, look)
+
+    _whole(play(1, options=QUIET, directed=directed))
+    assert states == [("parked", "restored")]
+
+
+def _whole(played: Played) -> dict[str, int]:
+    assert played.violations == [], played.violations
+    assert played.unaccounted == 0
+    return dict(played.ends)
