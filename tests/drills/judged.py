@@ -44,7 +44,7 @@ def run(**other: Any) -> dict[str, Any]:
     return made | other
 
 
-def parked(reason: str = "outcome_unknown", **other: Any) -> dict[str, Any]:
+def parked(reason: str | None = "outcome_unknown", **other: Any) -> dict[str, Any]:
     return run(state="parked", reason=reason, deadline_at=AT, next_action=RESOLVE) | other
 
 

@@ -13,6 +13,7 @@ from tests.drills import judged as made
 SECOND = made.RECORD | {"id": "re-2"}
 INCIDENT = {"operation_id": "op_1", "business_key": "R-1", "closed_at": None}
 UNKNOWN = made.operation(status="unknown", receipts=[], next_action=made.RESOLVE)
+CUT = {"sound": False, "heads_outside": "differ", "broken": [{"problem": "truncated"}], "differences": []}
 LISTED = [{"run_id": "run_1"}]
 
 # What is spoilt, and the reasons that must be given for it: no more, no fewer.
@@ -76,7 +77,7 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str]]] = {
     ),
     "no run": ({"runs": [made.run(request_id="other")]}, {"no_run"}),
     "still running": (
-        {"runs": [made.parked(reason=None, state="running")], "inbox": LISTED, "applied": {"ends": None}}, {"not_at_rest"}
+        {"runs": [made.parked(None, state="running")], "inbox": LISTED, "applied": {"ends": None}}, {"not_at_rest"}
     ),
     "two runs": ({"runs": [made.run(), made.run(number=2)]}, {"several_runs"}),
     "parked though the key makes a repeat harmless": (
@@ -91,6 +92,15 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"runs": [made.run(budgets=[{"kind": "attempts", "limit": 5, "used": 6}])]}, {"over_budget"}
     ),
     "a broken chain": ({"verify": {"sound": False}}, {"record_not_sound"}),
+    "a cut tail, and nobody has noticed": ({"verify": CUT}, {"record_not_sound"}),
+    "restored and forged": (
+        {"verify": CUT | {"broken": [{"problem": "rewritten"}]}, "restore": {"recognised_by": "behind"}},
+        {"record_not_sound"},
+    ),
+    "restored, and the tables differ": (
+        {"verify": CUT | {"differences": [{"table": "runs"}]}, "restore": {"recognised_by": "behind"}},
+        {"record_not_sound"},
+    ),
     "the fault saw it": ({"applied": {"wrong": ("A second answer decided again.",)}}, {"seen_meanwhile"}),
 }  # fmt: skip
 
@@ -138,8 +148,9 @@ def test_every_reason_is_fired_above() -> None:
         {"operations": [made.operation(reused=True)], "records": [], "writes": [], "attempts": [], "entries": []},
         {"writes": [made.WRITE | {"reference": None, "key": None, "record_id": None}]},
         {"restore": {"recognised_by": "behind"}, "writes": [made.WRITE, made.WRITE | {"reference": "op_9", "key": "k-9"}]},
+        {"restore": {"recognised_by": "behind"}, "verify": CUT},
     ],
-    ids=["incident", "form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored"],
+    ids=["incident", "form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored", "cut"],
 )  # fmt: skip
 def test_what_may_be(allowed: dict[str, Any]) -> None:
     assert judge(made.evidence(**allowed)).reasons == ()

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-import apsw
-
 from counterfoil.app.application import App
 from counterfoil.drills.derived import completed, derived, undeclared
 from counterfoil.drills.scenario import Scenario
@@ -63,12 +61,12 @@ class Target:
 
     @property
     def versions(self) -> dict[str, Any]:
-        """What was drilled, with what: {counterfoil, python, sqlite, workflows: {name: version}, contracts: {operation: digest}}."""
+        """What was drilled, with what: {counterfoil, python, apsw, workflows: {name: version}, contracts: {operation: digest}}."""
         played = sorted({scenario.workflow for scenario in self.scenarios})
         return {
-            "counterfoil": _version(),
+            "counterfoil": _version("counterfoil"),
             "python": platform.python_version(),
-            "sqlite": apsw.sqlite_lib_version(),
+            "apsw": _version("apsw"),
             "workflows": {name: self.app.registry.newest(name).version for name in played},
             "contracts": {name: o.contract.digest() for name, o in sorted(self.app.registry.operations.items())},
         }
@@ -141,8 +139,8 @@ def _source_digest(module: str) -> str | None:
     return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _version() -> str:
+def _version(package: str) -> str:
     try:
-        return version("counterfoil")
+        return version(package)
     except PackageNotFoundError:
         return "unknown"
