@@ -10,6 +10,7 @@ from counterfoil.cli import (
     demo,
     drill,
     explain,
+    explore,
     guards,
     init,
     looking,
@@ -93,7 +94,7 @@ def root() -> typer.Typer:
         each.add_to(top)
     for noun in (looking.workers, looking.duties, rules):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (guards, checks, sandbox, demo, drill, simulate, schema):
+    for each in (guards, checks, sandbox, demo, drill, simulate, explore, schema):
         each.add_to(top)
     return top.typer
 

@@ -7,7 +7,6 @@ Processes that are gone all have one name.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord, InstallationRecord, SuspensionRecord
@@ -18,6 +17,7 @@ from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.store.records import changed as replace
 from counterfoil.testing.explore.kinds import SECOND
 
 START = 1_000_000 * SECOND

@@ -67,7 +67,9 @@ def _classifier(receiver: SandboxContract, *, once: bool) -> list[object]:
     if once or receiver.key_header is None:
         return rules
     if receiver.other_body == "rejects":
-        rules.insert(0, When(status=receiver.mismatch_status, body={"error.code": "key_mismatch"}).means("key_mismatch"))
+        rules.insert(
+            0, When(status=receiver.mismatch_status, body={"error.code": "key_mismatch"}).means("key_mismatch")
+        )
     if receiver.replay != "conflicts":
         rules.insert(0, When(status=receiver.in_progress_status).means("in_progress"))
     return rules

@@ -133,4 +133,3 @@ def _load(batch: Batch, rows: Rows, read: Read) -> None:
         found = [row for row in known.values() if getattr(row, read.index) in read.values]
         found.sort(key=BY_RECORD[read.table].order_of)
         batch.loaded_by(read.table, read.index, read.values, found)
-

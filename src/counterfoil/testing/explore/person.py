@@ -154,9 +154,9 @@ class Person:
         """The move of one verb; None where it is refused, changes nothing, or may not happen any more in this story."""
         left = state.left
         if cost != FREE:
-            if not getattr(left, cost):
+            if not left.has(cost):
                 return None
-            left = left._replace(**{cost: getattr(left, cost) - 1})
+            left = left.less(cost)
         applied, after = self._scene.ask(state, asks, make, sends=sends)
         if applied.outcome.error is not None or after.ledger == state.ledger:
             return None

@@ -110,7 +110,10 @@ class Scene:
         people = [NewPerson(name, (ROLE,), "") for name in REVIEWERS] + [NewPerson(OPERATOR, ("operator",), "")]
         ledger = self.book.empty()
         for name, verb in (
-            ("install", Install(INSTALLATION, "explored", single_person=False, marker_accepted=False, people=tuple(people))),
+            (
+                "install",
+                Install(INSTALLATION, "explored", single_person=False, marker_accepted=False, people=tuple(people)),
+            ),
             ("submit", Submit(RUN_ID, "explored", 1, "request-1", "{}", digest_of(b"{}"), BUDGET, DEADLINES)),
         ):
             applied = self.book.apply(ledger, START, name, lambda verb=verb: verb)
@@ -141,7 +144,9 @@ class Scene:
             return state, False
         backup = state.backup
         if backup is not None:
-            backup = backup._replace(ledger=self.book.changed(backup.ledger, "swapped", lambda rows: each(rows, swapped)))
+            backup = backup._replace(
+                ledger=self.book.changed(backup.ledger, "swapped", lambda rows: each(rows, swapped))
+            )
         names = {one.process: first.process, two.process: second.process}
         receiver = state.receiver
         wire = tuple(r._replace(process=names.get(r.process, r.process)) for r in receiver.wire)

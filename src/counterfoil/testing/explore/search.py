@@ -11,7 +11,7 @@ from counterfoil.testing.explore.kinds import KINDS
 from counterfoil.testing.explore.person import Person
 from counterfoil.testing.explore.receiver import Receiver
 from counterfoil.testing.explore.scene import Scene
-from counterfoil.testing.explore.state import Left, Move, State, Step, Worker
+from counterfoil.testing.explore.state import SENT, Left, Move, State, Step, Worker
 from counterfoil.testing.explore.worker import Program
 from counterfoil.testing.explore.world import World
 
@@ -20,7 +20,7 @@ from counterfoil.testing.explore.world import World
 class Bounds:
     """How far a search goes: steps of a story, and how often what is rare may happen in one."""
 
-    depth: int = 24
+    depth: int = 7
     workers: int = 2
     people: int = 1
     crashes: int = 1
@@ -28,6 +28,7 @@ class Bounds:
     instants: int = 4
     words: int = 1
     mishaps: int = 1
+    rare: int = 1
 
 
 @dataclass(slots=True)
@@ -54,7 +55,9 @@ class Search:
         self.scene = Scene(KINDS[kind])
         self.bounds = bounds
         self.found = Found(kind)
-        self._parts = [Program(self.scene), World(self.scene)] + ([Person(self.scene)] if bounds.people else [])
+        self._parts = [Program(self.scene), Person(self.scene), World(self.scene)]
+        if not bounds.people:
+            self._parts.pop(1)
         self._met: dict[Any, list[Left]] = {}  # states, each with what was left when it was met
         self._names: dict[str, str] = {}
         self._from: list[tuple[int, Step, bool]] = []
@@ -62,11 +65,10 @@ class Search:
     def run(self, *, until_broken: bool = False) -> Found:
         """Search. `until_broken`: the first broken invariant is enough."""
         bounds, found = self.bounds, self.found
-        left = Left(bounds.crashes, bounds.freezes, bounds.instants, bounds.words, bounds.mishaps)
+        left = Left(bounds.crashes, bounds.freezes, bounds.instants, bounds.words, bounds.mishaps, bounds.rare)
         workers = tuple(Worker(slot) for slot in range(1, bounds.workers + 1))
         first = State(self.scene.first(), 0, 0, Receiver(), workers, left)
-        states = [first]
-        frontier = [self._meet(-1, Step("", None, None, ""), exchanged=False)]
+        frontier, states = self._straight(first)
         while states and found.depth < bounds.depth:
             frontier, states = self._level(frontier, states)
             if states:
@@ -76,6 +78,25 @@ class Search:
         found.complete = not states
         found.states, found.verbs = len(self._from), self.scene.book.asked
         return found
+
+    def _straight(self, first: State) -> tuple[list[int], list[State]]:
+        """The undisturbed way to the first byte. Every state on it is a beginning: depth counts from there."""
+        numbers = [self._meet(-1, Step("", None, None, ""), exchanged=False)]
+        states = [first]
+        self._is_new(first)
+        while all(worker.phase != SENT for worker in states[-1].workers):
+            move = next(
+                (m for m in self._moves(states[-1]) if m.step.actor == "person" or m.step.actor.startswith("worker")),
+                None,
+            )
+            if move is None:
+                break
+            state, exchanged = self.scene.canonical(move.state)
+            self._is_new(state)
+            self.found.transitions += 1
+            numbers.append(self._meet(numbers[-1], move.step, exchanged=exchanged))
+            states.append(state)
+        return numbers, states
 
     def _level(self, frontier: list[int], states: list[State]) -> tuple[list[int], list[State]]:
         numbers: list[int] = []
@@ -123,9 +144,7 @@ class Search:
             self.found.residue_states[residue] += 1
             self.found.residue.setdefault(residue, (broken[0], story))
             return
-        records = [
-            {"identity": e.identity, "content": e.content} for e in move.state.receiver.effects
-        ]
+        records = [{"identity": e.identity, "content": e.content} for e in move.state.receiver.effects]
         for name in broken:
             self.found.violations.setdefault(name, (records, story))
 

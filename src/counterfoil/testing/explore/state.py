@@ -36,13 +36,26 @@ class Worker(NamedTuple):
 
 
 class Left(NamedTuple):
-    """How often each may still happen in this story."""
+    """How often each may still happen in this story. `rare`: crashes, freezes and mishaps together."""
 
     crashes: int
     freezes: int
     instants: int
     words: int
     mishaps: int
+    rare: int
+
+    def has(self, what: str, times: int = 1) -> bool:
+        """Whether it may still happen so often."""
+        return getattr(self, what) >= times and (what in _COMMON or self.rare >= times)
+
+    def less(self, what: str, times: int = 1) -> "Left":
+        """What is left after it happened so often."""
+        left = self._replace(**{what: getattr(self, what) - times})
+        return left if what in _COMMON else left._replace(rare=left.rare - times)
+
+
+_COMMON = frozenset({"instants", "words"})
 
 
 class Backup(NamedTuple):

@@ -119,7 +119,9 @@ class Program:
         if advanced.ruling.reason:
             text += f" ({advanced.ruling.reason})"
         for move in self._followed(after, worker, advanced):
-            step = move.step._replace(text=f"{text}; {move.step.text}" if move.step.text else text, case=advanced.case.letter)
+            step = move.step._replace(
+                text=f"{text}; {move.step.text}" if move.step.text else text, case=advanced.case.letter
+            )
             yield move._replace(step=step)
 
     def _followed(self, state: State, worker: Worker, advanced: Advanced) -> Iterator[Move]:
@@ -163,7 +165,12 @@ class Program:
         return said(after, worker, "prepares the operation", refused=applied.outcome.error)
 
     def _propose(self, state: State, worker: Worker, operation: OperationRecord) -> Move:
-        intent, fence, replaced, key = self._scene.intent("b"), worker.fence, operation.operation_id, operation.business_key
+        intent, fence, replaced, key = (
+            self._scene.intent("b"),
+            worker.fence,
+            operation.operation_id,
+            operation.business_key,
+        )
         applied, after = self._scene.ask(
             state,
             ("propose", fence),
@@ -179,9 +186,9 @@ class Program:
             seen = tuple(state.receiver.effects[place].content for place in places)
             asked = worker._replace(phase=ASKED, data=(state.wall, record.attempts, seen, None))
             yield said(state, asked, f"the receiver shows {len(seen) or 'nothing'}")
-        if state.left.mishaps:
+        if state.left.has("mishaps"):
             asked = worker._replace(phase=ASKED, data=(state.wall, record.attempts, (), "unreachable"))
-            left = state.left._replace(mishaps=state.left.mishaps - 1)
+            left = state.left.less("mishaps")
             yield said(state._replace(left=left), asked, "the receiver is out of reach")
 
     # ------------------------------------------------------------------ leaving a run

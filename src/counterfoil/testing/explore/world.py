@@ -34,16 +34,16 @@ class World:
 
     def moves(self, state: State) -> Iterator[Move]:
         """What may happen next."""
-        if state.left.crashes:
+        if state.left.has("crashes"):
             yield from self._crashes(state)
         view = self._scene.view(state)
         if view.review is None:
             return  # nothing can be sent yet: only crashes can matter
         yield from self._arrivals(state)
         yield from self._completions(state)
-        if state.left.instants:
+        if state.left.has("instants"):
             yield from self._instants(state, view)
-        if state.left.mishaps and at_stake(state, view):
+        if state.left.has("mishaps") and at_stake(state, view):
             yield from self._mishaps(state)
         if state.backup is not None:
             yield from self._restores(state, state.backup)
@@ -53,7 +53,7 @@ class World:
     def _arrivals(self, state: State) -> Iterator[Move]:
         for request in state.receiver.wire:
             for mode in MODES:
-                if mode == "ok" or state.left.mishaps:
+                if mode == "ok" or state.left.has("mishaps"):
                     yield from self._arrival(state, request, mode)
 
     def _arrival(self, state: State, request: Request, mode: str) -> Iterator[Move]:
@@ -64,11 +64,13 @@ class World:
         residue = state.residue
         if len(receiver.effects) > len(state.receiver.effects) and request.promised_until() < START:
             residue |= {FROZEN}
-        left = state.left if mode == "ok" else state.left._replace(mishaps=state.left.mishaps - 1)
+        left = state.left if mode == "ok" else state.left.less("mishaps")
         after = state._replace(receiver=receiver, residue=residue, left=left)
         text = f"attempt {request.attempt} arrives at the receiver{_TOLD[mode]}"
         yield Move(Step("network", None, None, f"{text}; its answer is lost"), after)
-        waits = next((w for w in state.workers if w.process == request.process and w.data[:1] == (request.attempt,)), None)
+        waits = next(
+            (w for w in state.workers if w.process == request.process and w.data[:1] == (request.attempt,)), None
+        )
         if waits is not None and waits.phase == SENT and reply.status is not None:
             heard = waits._replace(phase=REPLIED, slow=False, at="operation.replied", data=(request.attempt, reply))
             yield Move(
@@ -88,7 +90,7 @@ class World:
     # ------------------------------------------------------------------ processes
 
     def _crashes(self, state: State) -> Iterator[Move]:
-        left = state.left._replace(crashes=state.left.crashes - 1)
+        left = state.left.less("crashes")
         for worker in state.workers:
             if worker.phase != IDLE:
                 step = Step(worker.name, worker.at, None, f"is killed after {worker.at}")
@@ -117,12 +119,16 @@ class World:
         Workers do at once what they can: one over which time passes is frozen, and that is counted.
         """
         due = view.run.due_at is not None and view.run.due_at <= state.wall
-        if due and view.run.state in (RunState.PENDING, RunState.WAITING) and any(w.phase == IDLE for w in state.workers):
+        if (
+            due
+            and view.run.state in (RunState.PENDING, RunState.WAITING)
+            and any(w.phase == IDLE for w in state.workers)
+        ):
             return
         frozen = sum(1 for w in state.workers if w.phase not in (IDLE, SENT) and not w.slow)
-        if frozen > state.left.freezes:
+        if not state.left.has("freezes", frozen):
             return
-        left = state.left._replace(instants=state.left.instants - 1, freezes=state.left.freezes - frozen)
+        left = state.left.less("instants").less("freezes", frozen)
         state = state._replace(workers=tuple(w._replace(slow=w.phase not in (IDLE, SENT)) for w in state.workers))
         soon, over = self._candidates(state)
         later = [time for time in (*soon, *over) if time > START]
@@ -169,7 +175,7 @@ class World:
     # ------------------------------------------------------------------ mishaps
 
     def _mishaps(self, state: State) -> Iterator[Move]:
-        state = state._replace(left=state.left._replace(mishaps=state.left.mishaps - 1))
+        state = state._replace(left=state.left.less("mishaps"))
         if self._scene.view(state).attempts:
             yield self._clock(state, CLOCK_STEP)
             yield self._clock(state, -CLOCK_STEP)
@@ -177,9 +183,7 @@ class World:
             step = Step("operator", None, None, "a copy of the database is kept as a backup")
             yield Move(step, state._replace(backup=Backup(state.ledger, behind=False)))
         if state.receiver.keys:
-            lost = state._replace(
-                receiver=state.receiver._replace(keys=()), residue=state.residue | {CONTRACT_BROKEN}
-            )
+            lost = state._replace(receiver=state.receiver._replace(keys=()), residue=state.residue | {CONTRACT_BROKEN})
             yield Move(Step("receiver", None, None, "the receiver loses its keys, against its contract"), lost)
 
     @staticmethod
@@ -206,7 +210,9 @@ class World:
             ("restore", known, open_),
             lambda: BeginRestore(INSTALLATION, "behind", "", known, open_),
         )
-        step = Step("operator", "installation.changed", None, "the backup is put back; its marker is ahead: sending stops")
+        step = Step(
+            "operator", "installation.changed", None, "the backup is put back; its marker is ahead: sending stops"
+        )
         yield Move(step, begun)
         step = Step("operator", None, None, "the backup is put back together with its marker: nothing recognises it")
         yield Move(step, back._replace(residue=back.residue | {UNRECOGNISED}))
