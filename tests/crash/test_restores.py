@@ -9,7 +9,7 @@ import pytest
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import OperationStatus
 from counterfoil.model.run import RunState
-from tests.crash.stage import Stage
+from tests.crash.stage import Stage, verified
 from tests.crash.test_freeze import OPERATIONS, RECEIVERS
 
 # How far the run had come when the backup was made: its operation not derived yet, prepared, or in flight.
@@ -111,6 +111,13 @@ def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(workflow
     assert len(stage.writes(RECEIVERS[workflow])) == len(stage.records(RECEIVERS[workflow])) == 1
     stage.check_record()
     found = workflow == "single_lookup"
+    for db in (original, stage.db):  # neither disturbs the other: each has a marker of its own by now
+        stage.db = db
+        ends = "completed" if found or db == original else "parked"
+        stage.start("works", workflow=workflow, skip=True).wait_said(ends)
+        assert verified(stage)["sound"]
+        (installation,) = stage.rows(InstallationRecord)
+        assert installation.restore_state == (None if db == original else "finished")
     assert stage.operations()[OPERATIONS[workflow]].status is (
         OperationStatus.SUCCEEDED if found else OperationStatus.UNKNOWN
     )

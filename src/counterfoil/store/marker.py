@@ -1,10 +1,11 @@
 """The outside marker: how far sending had come, kept where a restore of the database does not reach.
 
 Two files in a folder of the caller's choice: `<installation>.json`, replaced as a whole, and `<installation>.heads`,
-where one line is appended when a run parks or ends.
+where one line is appended when a run parks or ends. A clone has two of its own, named after its path as well.
 """
 
 import fcntl
+import hashlib
 import json
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -65,10 +66,32 @@ class OutsideMarker:
     """The marker of one installation. May be used from several threads; several processes take the highest."""
 
     def __init__(self, folder: Path, installation_id: str, database: Path) -> None:
-        self._file = folder / f"{installation_id}.json"
-        self._heads = folder / f"{installation_id}.heads"
+        self._folder = folder
+        self._name, self._own_name = installation_id, f"{installation_id}-{_digest_of(database)}"
         self._database = database
         self._lock = Lock()
+        if self._named(self._own_name, "json").exists():
+            self._name = self._own_name
+
+    def set_apart(self) -> None:
+        """From here on this is the marker of a clone: one of its own, so that its original goes on undisturbed.
+
+        It is known by the database's path, and kept from its first flush on. Without that flush the next opening compares
+        with the original's marker again, and finds a copy.
+        """
+        with self._lock:
+            self._name = self._own_name
+
+    @property
+    def _file(self) -> Path:
+        return self._named(self._name, "json")
+
+    @property
+    def _heads(self) -> Path:
+        return self._named(self._name, "heads")
+
+    def _named(self, name: str, ending: str) -> Path:
+        return self._folder / f"{name}.{ending}"
 
     def flush(self, mark: Mark) -> None:
         """Store the mark; on disk when it returns. Raises StorageError.
@@ -154,6 +177,10 @@ class OutsideMarker:
             "inode": place.inode,
         }
         replace_file(self._file, json.dumps(content).encode())
+
+
+def _digest_of(database: Path) -> str:
+    return hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:16]
 
 
 def _locked(file: int) -> None:
