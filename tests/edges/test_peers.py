@@ -1,0 +1,70 @@
+"""The battery beside other engines: each program is as short as promised, its faults are told exactly, and our own rows hold."""
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.peers.battery import Row, played
+from benchmarks.peers.engines import ENGINES, Engine
+from benchmarks.peers.environment import REQUIREMENTS, ROOT, pinned
+from benchmarks.peers.faults import FAULTS, KEY, LOOKUP
+from benchmarks.peers.tables import BEGIN, END, into, written
+
+OURS = ENGINES[0]
+BY_NAME = {fault.name: fault for fault in FAULTS}
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_a_program_has_under_eighty_lines_and_does_the_same(engine: Engine) -> None:
+    text = engine.file.read_text()
+    assert len(text.splitlines()) < 80
+    names = {
+        node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert "read_charge" in names
+    assert text.count('"/refunds"') >= 1
+    assert "// 2" in text  # the choice, which no model makes here
+
+
+def test_the_peers_are_pinned_and_no_dependency_of_ours() -> None:
+    lines = [line for line in REQUIREMENTS.read_text().splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z-]+==[0-9][0-9.]*", line) for line in lines)
+    assert {package for engine in ENGINES for package in engine.packages} <= set(pinned())
+    ours = {line.partition("==")[0] for line in (ROOT / "requirements-dev.in").read_text().splitlines()}
+    assert not {line.partition("==")[0] for line in lines if not line.startswith("httpx")} & ours
+
+
+@pytest.mark.parametrize("kind", [KEY, LOOKUP])
+def test_our_own_row(kind: str) -> None:
+    """The whole battery takes minutes; this is one fault of it at each receiver."""
+    [row] = played([(BY_NAME["drop-reply"], kind, OURS)], 1, lambda _: None)
+    assert row.problem is None
+    assert (row.records, row.state) == (1, "done")
+
+
+def test_an_engine_that_does_not_start_is_a_row_with_its_problem() -> None:
+    nowhere = replace(OURS, name="nowhere", program="on_nothing.py")
+    [row] = played([(BY_NAME["kill"], KEY, nowhere)], 1, lambda _: None)
+    assert (row.records, row.state) == (None, "not played")
+    assert row.problem is not None
+
+
+def test_the_tables_say_what_was_counted() -> None:
+    rows = [Row("kill", KEY, "counterfoil", 1, "done", 2), Row("kill", KEY, "dbos", 2, "not finished", 2)]
+    text = written(rows)
+    assert "| `kill` | 1, done | 2, not finished |" in text
+    assert f"dbos {pinned()['dbos']}" in text
+    assert BY_NAME["kill"].sentence in text
+    assert into(f"a\n{BEGIN}\nold\n{END}\nb", rows) == f"a\n{BEGIN}\n\n{text}\n\n{END}\nb"
+
+
+def test_the_page_holds_a_figure_for_every_case() -> None:
+    page = (ROOT / "docs" / "peers.md").read_text()
+    part = page.split(BEGIN)[1].split(END)[0]
+    assert "not played" not in part
+    for fault in FAULTS:
+        assert part.count(f"| `{fault.name}` | ") == len(fault.kinds) + 1
+        assert fault.sentence in part
+    assert all(f"{package} {pinned()[package]}" in part for engine in ENGINES for package in engine.packages)
