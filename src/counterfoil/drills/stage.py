@@ -16,7 +16,7 @@ from counterfoil.testing.clock import SharedClock
 
 LIFE = "counterfoil.drills.life:live"
 REQUEST_ID = "drill"
-SECONDS = 60  # a child that lives longer has not come to rest
+SECONDS = 90  # a child that lives longer has not come to rest
 
 
 @dataclass(slots=True)
