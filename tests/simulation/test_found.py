@@ -1,5 +1,6 @@
 """What the simulation found in the product, each as a directed schedule of its own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from counterfoil.model.run import RunRecord
@@ -55,6 +56,24 @@ def test_a_run_that_waits_for_a_review_hears_of_a_restore_at_once() -> None:
 
     _whole(play(1, options=QUIET, directed=directed))
     assert states == [("parked", "restored")]
+
+
+def test_a_key_that_was_first_used_before_the_restored_head_was_lost_is_not_taken_for_new() -> None:
+    """A backup from before the run is put back, and its client asks again: the operation is derived anew, long after it was sent.
+
+    Its key's window was counted from then, so that it was repeated when the receiver had forgotten it: seed 1010, two records.
+    """
+
+    def directed(stage: Stage) -> None:
+        stage.book.wishes = [_wish(_perform("keyed", "1"))]
+        stage.trouble.down_for = (0.0, 1.0)
+        backups: list[Path] = []
+        stage.at(0.7, lambda: backups.append(stage.site.back_up()))
+        stage.at(215.0, lambda: stage.trouble.put_back(backups[0]))
+
+    played = play(1, options=replace(QUIET, calm_after=400.0), directed=directed)
+    assert _whole(played) == {"completed": 1}
+    assert played.records == 1 and played.cases >= {"Z", "I"}
 
 
 def _whole(played: Played) -> dict[str, int]:

@@ -297,7 +297,7 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
         reason=None,
         reused_from=None,
         sent=int(restoring),
-        first_sent_at=tx.installation.restore_at if restoring else None,
+        first_sent_at=tx.installation.restored_head_at if restoring else None,
         attempts=0,
         key_state=None,
         in_progress_until=None,

@@ -50,6 +50,9 @@ class BeginRestore(RunVerb):
             permitted(tx, self.by, about_installation(Act.FINISH_RESTORE))
         installation = tx.installation
         incarnation = max(installation.incarnation, self.outside_incarnation) + 1
+        head_at = installation.clock_us
+        if installation.restore_state == "open" and installation.restored_head_at is not None:
+            head_at = min(head_at, installation.restored_head_at)  # what the first of both has lost is still not known
         tx.put(
             replace(
                 installation,
@@ -57,9 +60,12 @@ class BeginRestore(RunVerb):
                 restore_state="open",
                 restore_reason=self.recognised_by,
                 restore_at=tx.now,
+                restored_head_at=head_at,
             )
         )
-        marked = [self._doubted(tx, tx.must(OperationRecord, operation_id)) for operation_id in self.operations]
+        marked = [
+            self._doubted(tx, tx.must(OperationRecord, operation_id), head_at) for operation_id in self.operations
+        ]
         for run_id in self.runs:
             if tx.must(RunRecord, run_id).state is RunState.WAITING:
                 wake(tx, run_id)
@@ -72,7 +78,7 @@ class BeginRestore(RunVerb):
         )  # fmt: skip
         return incarnation
 
-    def _doubted(self, tx: Transaction, operation: OperationRecord) -> bool:
+    def _doubted(self, tx: Transaction, operation: OperationRecord, head_at: int) -> bool:
         if operation.status.closed:
             return False
         for review in tx.find(ReviewRecord, "operation_id", operation.operation_id):
@@ -82,7 +88,7 @@ class BeginRestore(RunVerb):
             elif review.state is ReviewState.APPROVED and review.void is None:
                 tx.put(replace(review, void="restored"))
         if not operation.sent:
-            tx.put(replace(operation, version=operation.version + 1, sent=1, first_sent_at=tx.now))
+            tx.put(replace(operation, version=operation.version + 1, sent=1, first_sent_at=head_at))
         return True
 
 

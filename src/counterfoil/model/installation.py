@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class InstallationRecord:
     """The one row of `installation`. `restore_state` is None, open or finished; `batches` and `rolling` mirror the marker.
 
-    `in_flight_batch` is the number of the newest commit that sent or forbade sending.
+    `in_flight_batch` is the number of the newest commit that sent or forbade sending. `restored_head_at`: the newest time that
+    was stored in what was restored; whatever it does not know may have been sent since then.
     """
 
     installation_id: str
@@ -23,6 +24,7 @@ class InstallationRecord:
     in_flight_batch: int
     clock_us: int  # the newest time ever stored: time never goes back
     created_at: int
+    restored_head_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,10 @@ def _window_start(situation: Situation, key: IdempotencyKey) -> int | None:
     """The earliest instant from which the receiver may count the window of the newest key."""
     attempts = under_newest_key(situation)
     if situation.lost_attempts or (situation.maybe_sent and not situation.attempts):
-        return situation.operation.prepared_at  # an attempt we do not know may be as old as the operation
+        # An attempt that we do not know may be as old as the operation; and what was derived while a restore was unfinished
+        # may have been sent under its name before, at any time since the restored head.
+        operation = situation.operation
+        return min(operation.prepared_at, operation.first_sent_at or operation.prepared_at)
     starts = [attempt.started_at for attempt in attempts]
     if key.clock in ("first_accepted", "completion", "close"):
         # What was answered before execution, or never arrived, was never accepted and started no clock.

@@ -14,7 +14,8 @@ CREATE TABLE installation (
     rolling BLOB NOT NULL,
     in_flight_batch INTEGER NOT NULL,
     clock_us INTEGER NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    restored_head_at INTEGER
 ) STRICT;
 
 -- One database is one installation.
