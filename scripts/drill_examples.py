@@ -23,24 +23,25 @@ SEED = 1
 SHOWN = ("name", "case_id", "verdict", "outcome", "attempts", "receipts", "approval_bound", "seconds")
 
 
-def drilled(name: str, jobs: int) -> dict[str, Any]:
-    """The report of one example; its page is written. SystemExit where the drill itself could not be done."""
+def drilled(name: str, jobs: int, *options: str) -> dict[str, Any]:
+    """The report of one example. SystemExit where the drill itself could not be done."""
     command = [sys.executable, "-m", "counterfoil", "drill", EXAMPLES[name], "--json", "--seed", str(SEED)]
-    command += ["--jobs", str(jobs), "--html", str(KEPT / f"{name}.html")]
+    command += ["--jobs", str(jobs), *options]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"{name}: the drill ended with status {done.returncode}: {done.stdout.decode()}")
     return json.loads(done.stdout)["data"]
 
 
-def figures_of(report: dict[str, Any], jobs: int) -> dict[str, Any]:
-    """What the page prints of a report."""
+def figures_of(report: dict[str, Any], named_alone: dict[str, Any], jobs: int) -> dict[str, Any]:
+    """What the page prints of a report, and of the named drills played by themselves."""
     named = [
         {field: case[field] for field in SHOWN} | {"records": case["receiver"]["records"]}
         for case in report["cases"]
         if case["name"] is not None
     ]
-    return {"target": report["target"], "jobs": jobs, "summary": report["summary"], "named": named}
+    summaries = {"named drills": named_alone["summary"], "whole matrix": report["summary"]}
+    return {"target": report["target"], "jobs": jobs, "summaries": summaries, "named": named}
 
 
 def main() -> int:
@@ -53,9 +54,11 @@ def main() -> int:
     figures: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     failed = 0
     for name in chosen.names or EXAMPLES:
-        report = drilled(name, chosen.jobs)
-        figures[name] = figures_of(report, chosen.jobs)
-        failed += report["summary"]["failed"]
+        alone = drilled(name, chosen.jobs, "--only", "named")
+        print(f"{name}, named: {alone['summary']}", flush=True)
+        report = drilled(name, chosen.jobs, "--html", str(KEPT / f"{name}.html"))
+        figures[name] = figures_of(report, alone, chosen.jobs)
+        failed += alone["summary"]["failed"] + report["summary"]["failed"]
         print(f"{name}: {report['summary']}", flush=True)
     FIGURES.write_text(json.dumps({name: figures[name] for name in EXAMPLES if name in figures}, indent=1) + "\n")
     return 1 if failed else 0

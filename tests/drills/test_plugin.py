@@ -89,7 +89,7 @@ def test_a_case_that_fails_is_a_result_that_failed(shop: Path) -> None:
 
 def test_under_xdist(shop: Path) -> None:
     (shop / "test_shop.py").write_text(documented())
-    done = ran(shop, "-q", "-n2", "--drill-only", ONE)
+    done = ran(shop, "-q", "-n1", "--drill-only", ONE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
 
