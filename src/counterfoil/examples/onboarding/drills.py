@@ -4,7 +4,13 @@ from counterfoil.drills.scenario import Scenario
 from counterfoil.examples.onboarding.documents import SAMPLE_FOLDERS
 
 
-def _at_a_crm(kind: str) -> Scenario:
+# Where it matters what the receiver offers to who must ask again. The rest is the same at every CRM.
+ABOUT_THE_RECEIVER = (
+    "kill-*", "drop-reply", "error-after-accept", "hang", "refuse", "freeze-*", "lookup-*", "key-*", "restored-*", "cloned",
+)  # fmt: skip
+
+
+def _at_a_crm(kind: str, only: tuple[str, ...] | None = None) -> Scenario:
     def folder(customer: str) -> dict[str, str]:
         return {"customer": customer, "path": str(SAMPLE_FOLDERS / "acme"), "crm": kind}
 
@@ -14,8 +20,9 @@ def _at_a_crm(kind: str) -> Scenario:
         input=folder("acme"),
         other_input=folder("other"),
         sandboxes={"crm": kind},
+        only=only,
     )
 
 
-# Each offers something else to who must ask again: a key, a lookup, nothing. At the last one a doubt is a person's.
-scenarios = (_at_a_crm("key"), _at_a_crm("lookup"), _at_a_crm("none"))
+# Each offers something else: a key, a lookup, nothing. At the last one a doubt is a person's.
+scenarios = (_at_a_crm("key"), _at_a_crm("lookup", ABOUT_THE_RECEIVER), _at_a_crm("none", ABOUT_THE_RECEIVER))
