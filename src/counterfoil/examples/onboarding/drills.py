@@ -3,10 +3,9 @@
 from counterfoil.drills.scenario import Scenario
 from counterfoil.examples.onboarding.documents import SAMPLE_FOLDERS
 
-
 # Where it matters what the receiver offers to who must ask again. The rest is the same at every CRM.
 ABOUT_THE_RECEIVER = (
-    "kill-*", "drop-reply", "error-after-accept", "hang", "refuse", "freeze-*", "lookup-*", "key-*", "restored-*", "cloned",
+    "kill-*", "drop-reply", "error-after-accept", "hang", "refuse", "freeze-*", "lookup-*", "key-*", "restored-file",
 )  # fmt: skip
 
 
