@@ -119,6 +119,7 @@ class People:
             await self._judge_of(run)
             await self._try(lambda: app.runs.resume(run.run_id, by=lead))
         elif reason in BUDGETS:
+            await self._judge_of(run)  # what more tries did not tell, the receiver's list does
             raises = {BUDGETS[reason]: _more(run, reason)}
             await self._try(lambda: app.runs.resume(run.run_id, by=lead, raises=raises))
         elif reason in RESUMED:
