@@ -7,13 +7,13 @@ from typing import Any
 from counterfoil.app.application import App
 from counterfoil.drills.case import Applied, NotApplied, Planned
 from counterfoil.drills.faults.living import Looks, lived
-from counterfoil.drills.faults.restores import files_of, head_of
 from counterfoil.drills.faults.saying import said
 from counterfoil.drills.learning import Learned
 from counterfoil.drills.life import Say, placed
 from counterfoil.drills.stage import Stage
 from counterfoil.engine.boundaries import COMMIT
 from counterfoil.engine.clock import seeded
+from counterfoil.testing.database_files import files_of, head_of
 from counterfoil.testing.powercut import PowerCut, Survive
 
 SURVIVE: tuple[Survive, ...] = ("none", "prefix", "random")

@@ -1,9 +1,7 @@
 """Faults: a backup of the database from before the send is put back, or a copy of the installation is opened elsewhere."""
 
 import asyncio
-import hashlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,14 @@ from counterfoil.drills.faults.saying import said
 from counterfoil.drills.learning import Learned, Passed
 from counterfoil.drills.life import REVIEWERS, SECRET, Say, placed
 from counterfoil.drills.stage import Stage
-from counterfoil.engine.clock import SystemClock
-from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.store.sqlite import SqliteDatabase
+from counterfoil.model.errors import Refused
+from counterfoil.testing.database_files import ENDINGS, files_of, head_of
 
 # How far the run had come when the backup was made.
 AT = (
     "run.submitted", "step.ended", "decision.accepted", "proposal.made", "operation.prepared", "review.opened", "review.answered",
     "operation.in_flight",
 )  # fmt: skip
-ENDINGS = ("", "-wal", "-shm")  # the files of a SQLite database
 SUSPENDED = frozenset({"behind", "missing", "copied", "moved", "rolled"})
 
 
@@ -173,39 +169,3 @@ def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
         except Refused as refused:
             say({"refused": refused.code})
     app.close()
-
-
-# ---------------------------------------------------------------------- files
-
-
-def files_of(db: Path) -> dict[str, Any]:
-    """{files: {name: {bytes, sha256}}} of a database's file and its log."""
-    found = [db.with_name(db.name + ending) for ending in ENDINGS[:2]]
-    return {
-        "files": {
-            file.name: {"bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
-            for file in found
-            if file.exists()
-        }
-    }
-
-
-def head_of(db: Path) -> dict[str, Any]:
-    """{batches, in_flight_batch, incarnation} of a database, read from a copy: whoever closes a file last changes it."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / db.name
-        for ending in ENDINGS[:2]:
-            if (file := db.with_name(db.name + ending)).exists():
-                shutil.copyfile(file, copy.with_name(file.name))
-        try:
-            database = SqliteDatabase(copy, SystemClock())
-        except CounterfoilError as refused:
-            return {"refused": refused.code}
-        try:
-            with database.reader() as reader:
-                found = reader.installation
-        finally:
-            database.close()
-    if found is None:
-        return {"batches": 0}
-    return {"batches": found.batches, "in_flight_batch": found.in_flight_batch, "incarnation": found.incarnation}
