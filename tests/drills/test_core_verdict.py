@@ -13,6 +13,7 @@ from tests.drills import judged as made
 SECOND = made.RECORD | {"id": "re-2"}
 INCIDENT = {"operation_id": "op_1", "business_key": "R-1", "closed_at": None}
 UNKNOWN = made.operation(status="unknown", receipts=[], next_action=made.RESOLVE)
+OTHERWISE = made.RECORD | {"payload_digest": made.OTHER, "payload": {"amount": "6"}}
 CUT = {"sound": False, "heads_outside": "differ", "broken": [{"problem": "truncated"}], "differences": []}
 LISTED = [{"run_id": "run_1"}]
 
@@ -32,7 +33,11 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"duplicate_records"},
     ),
     "another amount": (
-        {"records": [made.RECORD | {"payload_digest": made.OTHER, "payload": {"amount": "6"}}]}, {"other_payload"}
+        {"records": [OTHERWISE]}, {"other_payload"}
+    ),
+    "another amount, called done after a restore": (
+        {"records": [OTHERWISE], "restore": {"recognised_by": "behind"}},
+        {"other_payload"},
     ),
     "a write that nobody prepared": (
         {"writes": [made.WRITE, made.WRITE | {"reference": "op_9", "key": "k-9", "record_id": "re-9"}]},
@@ -149,8 +154,13 @@ def test_every_reason_is_fired_above() -> None:
         {"writes": [made.WRITE | {"reference": None, "key": None, "record_id": None}]},
         {"restore": {"recognised_by": "behind"}, "writes": [made.WRITE, made.WRITE | {"reference": "op_9", "key": "k-9"}]},
         {"restore": {"recognised_by": "behind"}, "verify": CUT},
+        {
+            "restore": {"recognised_by": "behind"}, "records": [OTHERWISE], "runs": [made.parked()], "operations": [UNKNOWN],
+            "inbox": LISTED, "contract": made.BLIND,
+        },
     ],
-    ids=["incident", "form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored", "cut"],
+    ids=["incident", "form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored", "cut",
+         "decided anew"],
 )  # fmt: skip
 def test_what_may_be(allowed: dict[str, Any]) -> None:
     assert judge(made.evidence(**allowed)).reasons == ()
