@@ -56,12 +56,14 @@ def add_to(top: Group) -> None:
         kind: Annotated[
             str, typer.Option(metavar="K", help="A kind of receiver: key, lookup, none, A to J; or all.")
         ] = "all",
-        depth: Annotated[int, typer.Option(min=1, max=60, help="Steps off the undisturbed story.")] = 7,
+        depth: Annotated[
+            int, typer.Option(min=1, max=60, help="Cost of a story: a step is 1, a word 3, a crash 4.")
+        ] = 8,
         workers: Annotated[int, typer.Option(min=1, max=2, help="Worker processes.")] = 2,
         people: Annotated[
             int, typer.Option(min=0, max=1, help="0: nobody answers but to approve what is asked first.")
         ] = 1,
-        crashes: Annotated[int, typer.Option(min=0, max=4, help="Crashes in one story at most.")] = 1,
+        crashes: Annotated[int, typer.Option(min=0, max=4, help="Crashes, frozen workers and mishaps in one story at most.")] = 1,
         without: Annotated[
             str | None,
             typer.Option(metavar="GUARD", help="Take a protection of `guards` away, and see what it held up."),
@@ -72,6 +74,6 @@ def add_to(top: Group) -> None:
         from counterfoil.testing.explore import explore as search
 
         del invocation
-        bounds = Bounds(depth=depth, workers=workers, people=people, crashes=crashes, rare=max(1, crashes))
+        bounds = Bounds(depth=depth, workers=workers, people=people, crashes=crashes, rare=crashes)
         data = search(() if kind == "all" else (kind,), bounds, without=without)
         return Answer(data, FOUND if any(k["violations"] for k in data["kinds"]) else 0)

@@ -1,10 +1,12 @@
-"""Breadth first over every interleaving: the first story that reaches a broken state is a shortest one."""
+"""Breadth first over every interleaving: the first story that reaches a broken state is a shortest one.
+
+What is rare costs more than a step, so that plain stories are followed further than those in which much goes wrong.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from counterfoil.testing.explore.invariants import stands
 from counterfoil.testing.explore.kinds import KINDS
@@ -15,12 +17,20 @@ from counterfoil.testing.explore.state import SENT, Left, Move, State, Step, Wor
 from counterfoil.testing.explore.worker import Program
 from counterfoil.testing.explore.world import World
 
+RARE_COST, WORD_COST = (
+    4,
+    3,
+)  # steps that a crash, a freeze or a mishap costs, and a person's word; anything else costs one
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a search goes: steps of a story, and how often what is rare may happen in one."""
+    """How far a search goes: the cost of a story, and how often what is rare may happen in one.
 
-    depth: int = 7
+    `rare`: crashes, freezes and mishaps together.
+    """
+
+    depth: int = 8
     workers: int = 2
     people: int = 1
     crashes: int = 1
@@ -33,19 +43,28 @@ class Bounds:
 
 @dataclass(slots=True)
 class Found:
-    """What a search of one kind met. Stories are lists of steps; `residue` and `violations` by their name."""
+    """What a search of one kind met. Stories are lists of steps; `residue` by its names, `violations` by their invariant."""
 
     kind: str
     states: int = 0
     transitions: int = 0
     depth: int = 0
     complete: bool = False
-    verbs: int = 0
-    boundaries_crashed: set[str] = field(default_factory=set)
-    cases_hit: set[str] = field(default_factory=set)
-    residue: dict[tuple[str, ...], tuple[str, list[Step]]] = field(default_factory=dict)
-    residue_states: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    violations: dict[str, tuple[list[dict[str, Any]], list[Step]]] = field(default_factory=dict)
+    boundaries_crashed: set[str] = field(default_factory=set[str])
+    cases_hit: set[str] = field(default_factory=set[str])
+    residue: dict[tuple[str, ...], tuple[str, list[Step]]] = field(default_factory=dict[Any, Any])
+    residue_states: Counter[tuple[str, ...]] = field(default_factory=Counter[Any])
+    violations: dict[str, tuple[list[dict[str, Any]], list[Step]]] = field(default_factory=dict[str, Any])
+
+
+class _Next(NamedTuple):
+    """A state that waits to be looked at: the number of the one before it, and how it came to be."""
+
+    before: int
+    step: Step
+    state: State
+    exchanged: bool
+    broken: tuple[str, ...]
 
 
 class Search:
@@ -55,112 +74,133 @@ class Search:
         self.scene = Scene(KINDS[kind])
         self.bounds = bounds
         self.found = Found(kind)
-        self._parts = [Program(self.scene), Person(self.scene), World(self.scene)]
-        if not bounds.people:
-            self._parts.pop(1)
+        program, person, world = Program(self.scene), Person(self.scene), World(self.scene)
+        self._actors = (program, person)
+        self._parts = (program, person, world) if bounds.people else (program, world)
         self._met: dict[Any, list[Left]] = {}  # states, each with what was left when it was met
-        self._names: dict[str, str] = {}
         self._from: list[tuple[int, Step, bool]] = []
+        self._waiting: list[list[_Next]] = []  # by cost
 
     def run(self, *, until_broken: bool = False) -> Found:
         """Search. `until_broken`: the first broken invariant is enough."""
         bounds, found = self.bounds, self.found
         left = Left(bounds.crashes, bounds.freezes, bounds.instants, bounds.words, bounds.mishaps, bounds.rare)
         workers = tuple(Worker(slot) for slot in range(1, bounds.workers + 1))
-        first = State(self.scene.first(), 0, 0, Receiver(), workers, left)
-        frontier, states = self._straight(first)
-        while states and found.depth < bounds.depth:
-            frontier, states = self._level(frontier, states)
-            if states:
-                found.depth += 1
+        self._straight(State(self.scene.first(), 0, 0, Receiver(), workers, left))
+        cut = False
+        while found.depth < len(self._waiting):
+            if found.depth > bounds.depth:
+                cut = True
+                break
+            for waiting in self._waiting[found.depth]:
+                self._look(waiting)
+            self._waiting[found.depth] = []
+            found.depth += 1
             if until_broken and found.violations:
                 break
-        found.complete = not states
-        found.states, found.verbs = len(self._from), self.scene.book.asked
+        found.depth -= 1
+        found.complete = not cut and not (until_broken and found.violations)
+        found.states = len(self._from)
         return found
 
-    def _straight(self, first: State) -> tuple[list[int], list[State]]:
-        """The undisturbed way to the first byte. Every state on it is a beginning: depth counts from there."""
-        numbers = [self._meet(-1, Step("", None, None, ""), exchanged=False)]
-        states = [first]
-        self._is_new(first)
-        while all(worker.phase != SENT for worker in states[-1].workers):
-            move = next(
-                (m for m in self._moves(states[-1]) if m.step.actor == "person" or m.step.actor.startswith("worker")),
-                None,
-            )
-            if move is None:
-                break
+    def _straight(self, state: State) -> None:
+        """The undisturbed way to the first byte. Every state on it is a beginning: cost counts from there."""
+        number = self._meet(-1, Step("", None, None, ""), exchanged=False)
+        ways = [(number, state)]
+        self._is_new(state)
+        while all(worker.phase != SENT for worker in state.workers):
+            move = next(m for part in self._actors for m in part.moves(state))
+            self.found.transitions += 1
             state, exchanged = self.scene.canonical(move.state)
             self._is_new(state)
-            self.found.transitions += 1
-            numbers.append(self._meet(numbers[-1], move.step, exchanged=exchanged))
-            states.append(state)
-        return numbers, states
+            number = self._meet(number, move.step, exchanged=exchanged)
+            ways.append((number, state))
+        for number, state in ways:
+            self._follow(number, state)
 
-    def _level(self, frontier: list[int], states: list[State]) -> tuple[list[int], list[State]]:
-        numbers: list[int] = []
-        after: list[State] = []
-        for number, state in zip(frontier, states, strict=True):
-            for move in self._moves(state):
-                self.found.transitions += 1
-                if move.step.case is not None:
-                    self.found.cases_hit.add(move.step.case)
-                if move.crashed is not None:
-                    self.found.boundaries_crashed.add(move.crashed)
-                state_after, exchanged = self.scene.canonical(move.state)
-                new = self._is_new(state_after)
-                broken = move.broken + (stands(self.scene.view(state_after), state_after) if new else ())
-                if broken:
-                    self._broke(move, number, broken)
-                elif new:
-                    numbers.append(self._meet(number, move.step, exchanged=exchanged))
-                    after.append(state_after)
-        return numbers, after
+    def _look(self, waiting: _Next) -> None:
+        """Judge a state, and follow it where it is new and holds."""
+        new = self._is_new(waiting.state)
+        broken = waiting.broken + (stands(self.scene.view(waiting.state), waiting.state) if new else ())
+        if broken:
+            self._broke(waiting, broken)
+        elif new:
+            self._follow(self._meet(waiting.before, waiting.step, exchanged=waiting.exchanged), waiting.state)
 
-    def _moves(self, state: State) -> Iterator[Move]:
+    def _follow(self, number: int, state: State) -> None:
+        """Everything that may happen next, at its cost."""
+        at = self.found.depth
         for part in self._parts:
-            yield from part.moves(state)
+            for move in part.moves(state):
+                cost = at + _cost(state.left, move.state.left)
+                if cost <= self.bounds.depth:
+                    self._note(move)
+                    after, exchanged = self.scene.canonical(move.state)
+                    if move.broken or self._is_new(after, keep=False):
+                        self._wait(cost, _Next(number, move.step, after, exchanged, move.broken))
+                else:
+                    self._wait(cost, None)
 
-    def _is_new(self, state: State) -> bool:
+    def _note(self, move: Move) -> None:
+        self.found.transitions += 1
+        if move.step.case is not None:
+            self.found.cases_hit.add(move.step.case)
+        if move.crashed is not None:
+            self.found.boundaries_crashed.add(move.crashed)
+
+    def _wait(self, cost: int, waiting: _Next | None) -> None:
+        """Without one: only that something was left, so that the search is known to be cut."""
+        while len(self._waiting) <= cost:
+            self._waiting.append([])
+        if waiting is not None:
+            self._waiting[cost].append(waiting)
+
+    def _is_new(self, state: State, *, keep: bool = True) -> bool:
         """Not met before, or only with less left: whatever can follow with less can follow with more."""
-        known = self._met.setdefault(state._replace(left=None), [])
+        known = self._met.setdefault(state._replace(left=None), [])  # pyright: ignore[reportArgumentType]
         left = state.left
         if any(all(had >= has for had, has in zip(other, left, strict=True)) for other in known):
             return False
-        known.append(left)
+        if keep:
+            known.append(left)
         return True
 
     def _meet(self, before: int, step: Step, *, exchanged: bool) -> int:
         self._from.append((before, step, exchanged))
         return len(self._from) - 1
 
-    def _broke(self, move: Move, before: int, broken: tuple[str, ...]) -> None:
+    def _broke(self, waiting: _Next, broken: tuple[str, ...]) -> None:
         """A broken state is not gone on from. It is residue only where what the design names has happened in the story."""
-        story = self.story(before)
-        story.append(_named(move.step, self._names))
-        residue = tuple(sorted(move.state.residue))
+        residue = tuple(sorted(waiting.state.residue))
         if residue:
             self.found.residue_states[residue] += 1
-            self.found.residue.setdefault(residue, (broken[0], story))
+        if residue in self.found.residue or (not residue and all(name in self.found.violations for name in broken)):
             return
-        records = [{"identity": e.identity, "content": e.content} for e in move.state.receiver.effects]
+        story = self._story(self._meet(waiting.before, waiting.step, exchanged=waiting.exchanged))
+        if residue:
+            self.found.residue[residue] = (broken[0], story)
+            return
+        records = [{"identity": e.identity, "content": e.content} for e in waiting.state.receiver.effects]
         for name in broken:
             self.found.violations.setdefault(name, (records, story))
 
-    def story(self, number: int) -> list[Step]:
+    def _story(self, number: int) -> list[Step]:
         """The steps that led to a state, with the workers called as they were at first."""
         path: list[tuple[Step, bool]] = []
         while number > 0:
             number, step, exchanged = self._from[number]
             path.append((step, exchanged))
-        story, names = [], {"1": "1", "2": "2"}
+        story: list[Step] = []
+        names = {"1": "1", "2": "2"}
         for step, exchanged in reversed(path):
             story.append(_named(step, names))
             if exchanged:
                 names = {"1": names["2"], "2": names["1"]}
-        self._names = names
         return story
+
+
+def _cost(before: Left, after: Left) -> int:
+    return 1 + (RARE_COST - 1) * (before.rare - after.rare) + (WORD_COST - 1) * (before.words - after.words)
 
 
 def _named(step: Step, names: dict[str, str]) -> Step:

@@ -19,7 +19,7 @@ from counterfoil.testing.explore.invariants import marked_rightly, sent_rightly
 from counterfoil.testing.explore.kinds import SECOND, TIMEOUT
 from counterfoil.testing.explore.receiver import LOST, UNSENT, Reply, Request, headers_of
 from counterfoil.testing.explore.scene import DIGESTS, RUN_ID, Scene, View
-from counterfoil.testing.explore.state import DRIVE, MARKED, REPLIED, SENT, Move, State, Worker, said
+from counterfoil.testing.explore.state import DRIVE, IDLE, MARKED, REPLIED, SENT, Move, State, Worker, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,11 @@ class Sending:
         yield said(state._replace(receiver=receiver), sent, f"begins to send attempt {n}", broken=broken)
 
     def give_up(self, state: State, worker: Worker, view: View) -> Iterator[Move]:
-        """No answer came, whatever became of the request."""
+        """No answer came, whatever became of the request. Its sender has ended: it can be frozen before the system no more."""
         del view
         (n,) = worker.data
+        wire = tuple(r._replace(gone=START) if r.attempt == n else r for r in state.receiver.wire)
+        state = state._replace(receiver=state.receiver._replace(wire=wire))
         yield said(state, worker._replace(phase=REPLIED, data=(n, LOST)), f"hears no answer to attempt {n}")
 
     def end(self, state: State, worker: Worker, view: View) -> Iterator[Move]:

@@ -62,8 +62,14 @@ class World:
             return
         receiver, reply = arrived
         residue = state.residue
-        if len(receiver.effects) > len(state.receiver.effects) and request.promised_until() < START:
-            residue |= {FROZEN}
+        if (
+            self._kind.keyed
+            and len(receiver.effects) > len(state.receiver.effects)
+            and request.promised_until() < START
+        ):
+            residue |= {
+                FROZEN
+            }  # without a key no second send relies on the receiver's memory: there nothing excuses it
         left = state.left if mode == "ok" else state.left.less("mishaps")
         after = state._replace(receiver=receiver, residue=residue, left=left)
         text = f"attempt {request.attempt} arrives at the receiver{_TOLD[mode]}"
@@ -136,7 +142,7 @@ class World:
             return
         ends = max((time for time in over if time > START), default=min(later))
         for by in sorted({min(later) - START, ends - START}):
-            step = Step("time", None, None, f"{by / SECOND:g} seconds pass")
+            step = Step("time", None, None, f"{by / SECOND:.9g} seconds pass")
             yield Move(step, self._passed(state._replace(left=left), by))
 
     def _passed(self, state: State, by: int) -> State:
