@@ -20,8 +20,8 @@ class Planned:
     """One case to play. `boundary` is NAME#HIT, counted from the submission on, as the clean run passed it.
 
     `scenario` names what is played where a workflow has several; `operation` is the operation at that boundary and
-    `step` the step, if one is; `name` is the case's own name, if it is one of the named drills (plan.py gives it). `variant`: the same fault at the
-    same boundary, made otherwise.
+    `step` the step, if one is; `name` is the case's own name, if it is one of the named drills (plan.py gives it).
+    `variant`: the same fault at the same boundary, made otherwise.
     """
 
     workflow: str

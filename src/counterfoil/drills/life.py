@@ -96,7 +96,8 @@ async def _lived(app: App, arguments: dict[str, Any], say: Say, *, answers: bool
                 part.result()
             if worker.problems:
                 raise worker.problems[0]
-            run = run_of(app, run_id)  # one look for both: who begins to wait after it is not at rest, but not asked yet
+            # One look for both: a run that begins to wait after it is not at rest, but not asked about yet.
+            run = run_of(app, run_id)
             acted = answers and await _people(app, run, arguments["signals"])
             if not acted and at_rest(app, run):
                 say({"at_rest": {"run_id": run_id, "state": run.state.value, "reason": run.reason}})
