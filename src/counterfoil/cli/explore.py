@@ -58,7 +58,7 @@ def add_to(top: Group) -> None:
         ] = "all",
         depth: Annotated[
             int, typer.Option(min=1, max=60, help="Cost of a story: a step is 1, a word 3, a crash 4.")
-        ] = 8,
+        ] = 7,
         workers: Annotated[int, typer.Option(min=1, max=2, help="Worker processes.")] = 2,
         people: Annotated[
             int, typer.Option(min=0, max=1, help="0: nobody answers but to approve what is asked first.")

@@ -78,7 +78,7 @@ def earlier(rows: Rows, by: int, now: int) -> Rows:
 
     def moved(row: Any) -> Any:
         names = TIMES.get(type(row), ())
-        times = {name: value - by for name in names if (value := getattr(row, name))}
+        times: dict[str, int] = {name: value - by for name in names if (value := getattr(row, name))}
         times = {name: known.get(value, value) for name, value in times.items()}
         if isinstance(row, OperationRecord):
             times["prepared_at"] = max(times["prepared_at"], now - LONGEST_US)

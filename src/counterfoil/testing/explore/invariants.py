@@ -3,7 +3,7 @@
 from counterfoil.model.operation import AttemptRecord, OperationStatus
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import RunState
-from counterfoil.testing.explore.scene import BUDGET, DIGESTS, View
+from counterfoil.testing.explore.scene import DIGESTS, TRIES, View
 from counterfoil.testing.explore.state import State
 
 INVARIANTS: dict[str, str] = {
@@ -33,8 +33,7 @@ def marked_rightly(before: View, after: View, attempt: AttemptRecord, wall: int,
         "stopped": before.suspended or restoring or before.incident_open or jumped,
         "one_live_attempt": bool(others) or operation.status.closed,
         "fence": any(a.fence != after.run.fence for a in after.attempts if a.attempt_id == attempt.attempt_id),
-        "budget": before.run.failed_tries >= BUDGET["attempts"]
-        and f'"attempts":{BUDGET["attempts"]}' in before.run.budget,
+        "budget": before.run.failed_tries >= TRIES and f'"attempts":{TRIES}' in before.run.budget,
     }
     return tuple(name for name, broken in found.items() if broken)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, When
+from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Rule, When
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.kinds import KINDS as SANDBOXES
 
@@ -61,7 +61,7 @@ def _kind(name: str) -> Kind:
     return Kind(name, contract, receiver, lag * SECOND, once)
 
 
-def _classifier(receiver: SandboxContract, *, once: bool) -> list[object]:
+def _classifier(receiver: SandboxContract, *, once: bool) -> list[Rule]:
     """What its documentation says its answers mean. What it says of no answer stays ambiguous."""
     rules = [When(status="2xx").means("applied"), When(status={402, 404}).means("refused")]
     if once or receiver.key_header is None:

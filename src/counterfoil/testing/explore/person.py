@@ -10,7 +10,7 @@ from counterfoil.engine.verb import RunVerb
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunState
-from counterfoil.testing.explore.scene import BUDGET, DEADLINES, INSTALLATION, OPERATOR, REVIEWERS, RUN_ID, Scene, View
+from counterfoil.testing.explore.scene import DEADLINES, INSTALLATION, OPERATOR, REVIEWERS, RUN_ID, TRIES, Scene, View
 from counterfoil.testing.explore.state import MARKED, SENT, Move, State, Step
 from counterfoil.testing.explore.world import at_stake
 
@@ -46,7 +46,8 @@ class Person:
         if review is None or operation is None or who is None:
             return
         if review.state is ReviewState.OPEN:
-            yield self._answer(state, review, who, approve=True, revise=False, cost=FREE)
+            late = review.expires_at <= state.wall  # kept as it came; it decides nothing
+            yield self._answer(state, review, who, approve=True, revise=False, cost=WORD if late else FREE)
             yield self._answer(state, review, who, approve=False, revise=False, cost=WORD)
             if not operation.sent and review.proposal_version == 1:
                 yield self._answer(state, review, who, approve=False, revise=True, cost=WORD)
@@ -134,7 +135,7 @@ class Person:
                 )  # fmt: skip
         if view.run.state is RunState.PARKED:
             spent = view.run.reason == ParkReason.BUDGET_ATTEMPTS
-            raises = {"attempts": BUDGET["attempts"] + 2} if spent else {}
+            raises: dict[str, int] = {"attempts": TRIES + 2} if spent else {}
             yield self._says(
                 state, ("resume", spent), "run.resumed", f"{OPERATOR} lets the run go on", WORD,
                 lambda: Resume(RUN_ID, OPERATOR, False, raises, DEADLINES),

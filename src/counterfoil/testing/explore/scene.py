@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.proposals import Intent
@@ -18,11 +19,14 @@ from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gather import next_look_at
 from counterfoil.rules.key_window import repeat_until
+from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 from counterfoil.testing.explore.alike import DAY_US, FENCE, REVIEW_US, START, swapped
 from counterfoil.testing.explore.kinds import SECOND, Kind
 from counterfoil.testing.explore.ledger import Applied, Book, Rows, each
 from counterfoil.testing.explore.state import Backup, State, Worker
+
+T = TypeVar("T")
 
 INSTALLATION = "inst_explored"
 RUN_ID = ids.run_id(INSTALLATION, "explored", "request-1")
@@ -30,9 +34,10 @@ POSITION, NAME, BUSINESS_KEY = "1", "write", "here\x1fwrite\x1frequest-1"
 SCOPE = "sha256:scope"
 ROLE, OPERATOR, REVIEWERS = "approver", "oscar", ("ana", "ben")
 OWNER = owner_facts(Owner(OPERATOR, within=timedelta(days=1)))
-REVIEW = {"role": ROLE, "expires_us": REVIEW_US, "owner": OWNER, "approvals": 1}
+REVIEW: dict[str, Any] = {"role": ROLE, "expires_us": REVIEW_US, "owner": OWNER, "approvals": 1}
 DEADLINES = Deadlines(pending=DAY_US, running=DAY_US, lease=30 * SECOND)
-BUDGET = {"attempts": 4, "elapsed_us": 30 * DAY_US, "spend_micros": 0, "owner": OWNER}
+TRIES = 4
+BUDGET: dict[str, Any] = {"attempts": TRIES, "elapsed_us": 30 * DAY_US, "spend_micros": 0, "owner": OWNER}
 CONTENTS = {"a": compact({"amount": 1}), "b": compact({"amount": 2})}
 DIGESTS = {content: digest_of(text.encode()) for content, text in CONTENTS.items()}
 CONTENT_OF = {digest: content for content, digest in DIGESTS.items()}
@@ -64,7 +69,7 @@ class View:
 
 
 def _view(rows: Rows) -> View:
-    def every(table: type) -> list:
+    def every(table: type[T]) -> list[T]:
         return list(rows.get(table, {}).values())
 
     reviews = tuple(sorted(every(ReviewRecord), key=lambda review: review.number))
@@ -87,7 +92,7 @@ class _Looking(RunVerb):
 
     target: Target
 
-    def reads(self):
+    def reads(self) -> tuple[Read, ...]:
         return self.target.reads()
 
     def decide(self, tx: Transaction) -> tuple[int | None, int | None]:
