@@ -77,7 +77,7 @@ def earlier(rows: Rows, by: int, now: int) -> Rows:
     known = {old: now - LONGEST_US - len(olds) + place for place, old in enumerate(olds)}
 
     def moved(row: Any) -> Any:
-        names = TIMES.get(type(row), ())
+        names = TIMES.get(_kind(row), ())
         times: dict[str, int] = {name: value - by for name in names if (value := getattr(row, name))}
         times = {name: known.get(value, value) for name, value in times.items()}
         if isinstance(row, OperationRecord):
@@ -89,12 +89,16 @@ def earlier(rows: Rows, by: int, now: int) -> Rows:
     return {record: {key: moved(row) for key, row in members.items()} for record, members in rows.items()}
 
 
+def _kind(row: Any) -> type[Any]:
+    return type(row)
+
+
 def _every(rows: Rows) -> Iterator[Any]:
     return (row for members in rows.values() for row in members.values())
 
 
 def _times(row: Any) -> Iterator[int]:
-    return (value for name in TIMES.get(type(row), ()) if (value := getattr(row, name)))
+    return (value for name in TIMES.get(_kind(row), ()) if (value := getattr(row, name)))
 
 
 def swapped(row: Any) -> Any:
