@@ -42,7 +42,7 @@ def test_each_kind_is_crashed_at_the_boundaries_of_a_send(whole: dict[str, Any])
 
 def test_the_cases_that_decide_a_doubt_are_hit(whole: dict[str, Any]) -> None:
     hit = {kind["kind"]: set(kind["cases_hit"]) for kind in whole["kinds"]}
-    assert {"R", "E"} <= hit["key"] and {"U", "E"} <= hit["lookup"] and {"Z", "Q"} <= hit["none"]
+    assert {"R", "E"} <= hit["key"] and {"U", "E"} <= hit["lookup"] and {"Z", "J"} <= hit["none"]
 
 
 def test_residue_is_only_what_the_design_names(whole: dict[str, Any]) -> None:

@@ -58,12 +58,14 @@ def add_to(top: Group) -> None:
         ] = "all",
         depth: Annotated[
             int, typer.Option(min=1, max=60, help="Cost of a story: a step is 1, a word 3, a crash 4.")
-        ] = 7,
+        ] = 8,
         workers: Annotated[int, typer.Option(min=1, max=2, help="Worker processes.")] = 2,
         people: Annotated[
             int, typer.Option(min=0, max=1, help="0: nobody answers but to approve what is asked first.")
         ] = 1,
-        crashes: Annotated[int, typer.Option(min=0, max=4, help="Crashes, frozen workers and mishaps in one story at most.")] = 1,
+        crashes: Annotated[
+            int, typer.Option(min=0, max=4, help="Crashes, frozen workers and mishaps in one story at most.")
+        ] = 1,
         without: Annotated[
             str | None,
             typer.Option(metavar="GUARD", help="Take a protection of `guards` away, and see what it held up."),

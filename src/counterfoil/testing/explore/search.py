@@ -30,7 +30,7 @@ class Bounds:
     `rare`: crashes, freezes and mishaps together.
     """
 
-    depth: int = 7
+    depth: int = 8
     workers: int = 2
     people: int = 1
     crashes: int = 1
