@@ -53,7 +53,8 @@ class Site:
     folder: Path
     environ: dict[str, str]
     states: list[str] = field(default_factory=lambda: [])
-    _server: subprocess.Popen[bytes] | None = None
+    _children: "list[subprocess.Popen[bytes]]" = field(default_factory=lambda: [])
+    _server: "subprocess.Popen[bytes] | None" = None
 
     def begin(self) -> None:
         """Make the database, and start the server."""
@@ -78,10 +79,13 @@ class Site:
         """One process that submits the request and works until it has ended."""
         python = our_python() if self.engine.ours else python_of_peers()
         command: Sequence[str | Path] = [python, self.engine.file, self.database, request, CHARGE]
-        return subprocess.Popen(
-            command, cwd=self.folder, env=os.environ | self.environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=(self.folder / "errors.txt").open("ab"),
-        )  # fmt: skip
+        with (self.folder / "errors.txt").open("ab") as errors:
+            child = subprocess.Popen(
+                command, cwd=self.folder, env=os.environ | self.environ, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=errors,
+            )  # fmt: skip
+        self._children.append(child)
+        return child
 
     def ends(self, request: str, *, lives: int = LIVES) -> None:
         """Start it again as a supervisor would, until a life ends well."""
@@ -118,7 +122,11 @@ class Site:
         self._serve()
 
     def end(self) -> None:
-        """End the server."""
+        """End what still runs, and the server."""
+        for child in self._children:
+            if child.poll() is None:
+                child.kill()
+                child.communicate()
         self._stop_server()
 
     def _serve(self) -> None:

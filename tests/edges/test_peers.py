@@ -44,11 +44,18 @@ def test_our_own_row(kind: str) -> None:
     assert (row.records, row.state) == (1, "done")
 
 
-def test_an_engine_that_does_not_start_is_a_row_with_its_problem() -> None:
-    nowhere = replace(OURS, name="nowhere", program="on_nothing.py")
-    [row] = played([(BY_NAME["kill"], KEY, nowhere)], 1, lambda _: None)
-    assert (row.records, row.state) == (None, "not played")
-    assert row.problem is not None
+def test_a_program_that_never_ends_well_is_told_as_that() -> None:
+    nothing = replace(OURS, name="nothing", program="on_nothing.py")
+    [row] = played([(BY_NAME["resubmitted"], KEY, nothing)], 1, lambda _: None)
+    assert (row.records, row.state, row.requests) == (0, "not finished", 0)
+
+
+def test_a_case_that_cannot_be_played_is_a_row_with_its_problem() -> None:
+    def play(*_: object) -> int:
+        raise OSError("no such server")
+
+    [row] = played([(replace(BY_NAME["kill"], play=play), KEY, OURS)], 1, lambda _: None)
+    assert (row.records, row.state, row.problem) == (None, "not played", "OSError: no such server")
 
 
 def test_the_tables_say_what_was_counted() -> None:

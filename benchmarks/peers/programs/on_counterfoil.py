@@ -33,7 +33,11 @@ async def find_refund(ask: cf.Ask, refund: Refund) -> cf.Seen[cf.Receipt]:
     return cf.Seen(found, complete=not page["has_more"])
 
 
-classifier = [cf.When(status="2xx").means("applied"), cf.When(status={400, 422}).means("refused")]
+classifier = [
+    cf.When(status=409).means("in_progress"),
+    cf.When(status="2xx").means("applied"),
+    cf.When(status={400, 422}).means("refused"),
+]
 if os.environ["RECEIVER_KIND"] == "key":
     kept = timedelta(seconds=float(os.environ["KEY_SECONDS"]))
     key = cf.IdempotencyKey(header="Idempotency-Key", retention=kept, saves={"2xx", "4xx", "5xx"}, other_body="rejects")
