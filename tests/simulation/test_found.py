@@ -76,6 +76,36 @@ def test_a_key_that_was_first_used_before_the_restored_head_was_lost_is_not_take
     assert played.records == 1 and played.cases >= {"Z", "I"}
 
 
+def test_a_run_that_waits_while_the_clock_is_put_back_is_not_taken_up_again_and_again() -> None:
+    """It waited until an instant of the host's clock that was past for the ledger's, which never goes back.
+
+    So it was claimed and suspended without a pause, with two entries each time: seed 2000, hundreds in a simulated second.
+    """
+    entries: list[int] = []
+
+    def directed(stage: Stage) -> None:
+        slept = Act(kind="sleep", seconds=20)
+        stage.book.wishes = [_wish(Act(kind="child", number="c", acts=[[slept, _perform("keyed", "1")]]))]
+        stage.at(0.9, lambda: stage.world.step_clock(-600.0))
+        stage.at(0.95, lambda: _die(stage))  # who starts now knows no other clock
+
+        def look() -> None:
+            with stage.site.looking().reader() as reader:
+                entries.append(sum(1 for _ in reader.journal()))
+
+        stage.at(60.0, look)
+
+    played = play(1, options=QUIET, directed=directed)
+    assert _whole(played) == {"completed": 2}
+    assert played.records == 1 and entries[0] < 60, entries
+
+
+def _die(stage: Stage) -> None:
+    for process in list(stage.world.processes):
+        if process is not stage.world.outside:
+            process.die()
+
+
 def _whole(played: Played) -> dict[str, int]:
     assert played.violations == [], played.violations
     assert played.unaccounted == 0

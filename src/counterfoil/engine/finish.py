@@ -25,6 +25,7 @@ from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
 HOUR_US = 3600 * 1_000_000
+REST_US = 1_000_000  # a run that was just suspended is not taken up again before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Suspend(RunVerb):
                 waiting_since=tx.now if self.why == "review" else None,
                 reason=self.why,
                 sentence=self.sentence,
-                due_at=self.due_at,
-                deadline_at=self.deadline_at,
+                due_at=_not_past(self.due_at, tx.now),
+                deadline_at=_not_past(self.deadline_at, tx.now),
                 owner=self.owner,
                 owner_then=self.owner_then,
                 executing=0,
@@ -64,6 +65,11 @@ class Suspend(RunVerb):
         )
         tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits})
         return True
+
+
+def _not_past(at: int | None, now: int) -> int | None:
+    """Whoever waits by a clock that was put back waits for what is past here, and would be taken up again and again."""
+    return None if at is None else max(at, now + REST_US)
 
 
 @dataclass(frozen=True, slots=True)

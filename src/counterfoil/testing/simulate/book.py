@@ -31,10 +31,20 @@ class Consent:
 
 
 @dataclass(slots=True)
+class Stop:
+    """A time in which nothing may leave. `scope` is all, or receiver:NAME."""
+
+    scope: str
+    from_us: int
+    until_us: int | None = None
+
+
+@dataclass(slots=True)
 class Book:
     """Kept by the simulation, apart from the system."""
 
     wishes: list[Wish] = field(default_factory=lambda: [])
+    stops: list[Stop] = field(default_factory=lambda: [])
     consents: list[Consent] = field(default_factory=lambda: [])
     allowed: Counter[str] = field(default_factory=lambda: Counter())  # "action number": further occurrences that a person allowed
     words: dict[str, str] = field(default_factory=lambda: {})  # operation id: how a person judged it
@@ -43,6 +53,16 @@ class Book:
     finished_us: list[int] = field(default_factory=lambda: [])  # when somebody attested that a restore is finished
     refused: Counter[str] = field(default_factory=lambda: Counter())  # by code: what the ledger refused to people
     wrong: list[str] = field(default_factory=lambda: [])  # what clients saw that must not be
+
+    def stopped(self, scope: str, at_us: int) -> None:
+        """From here on nothing may leave."""
+        self.stops.append(Stop(scope, at_us))
+
+    def lifted(self, scope: str, at_us: int) -> None:
+        """Somebody let it go on."""
+        for stop in self.stops:
+            if stop.scope == scope and stop.until_us is None:
+                stop.until_us = at_us
 
     def void_all(self, at_us: int) -> None:
         """A restore: no approval from before it counts."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import rfc8785
 
 from counterfoil.model.installation import IncidentRecord
-from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Reader
@@ -42,15 +42,19 @@ class Seen:
     operations: dict[str, OperationRecord]
     incidents: Sequence[IncidentRecord]
     receipts: Sequence[ReceiptRecord]
+    attempts: Sequence[AttemptRecord] = ()
+    clock_moved: bool = False
     residue: Counter[str] = field(default_factory=lambda: Counter())
 
     @staticmethod
-    def through(reader: Reader, book: Book, network: Network, set_back_us: int) -> "Seen":
+    def through(reader: Reader, book: Book, network: Network) -> "Seen":
         """As the ledger and the receiver stand now."""
+        world = network.world
         return Seen(
-            book, network, set_back_us, list(reader.rows(RunRecord)),
+            book, network, world.set_back_us, list(reader.rows(RunRecord)),
             {operation.operation_id: operation for operation in reader.rows(OperationRecord)},
             list(reader.rows(IncidentRecord)), list(reader.rows(ReceiptRecord)),
+            list(reader.rows(AttemptRecord)), bool(world.clock_is_off_by or world.set_back_us),
         )  # fmt: skip
 
 
@@ -132,6 +136,30 @@ def _consented(seen: Seen, departure: Departure) -> set[str]:
         and consent.at_us <= at_us <= consent.at_us + EXPIRES_S * SECOND_US + slack
         and (consent.void_us is None or at_us <= consent.void_us + slack)
     }
+
+
+def stops_kept(seen: Seen) -> list[Violation]:
+    """Nothing leaves while a person has stopped sending, or a restore is unfinished, but what was weighed before."""
+    return [
+        Violation("stops", f"{departure.request.reference} left although sending was stopped ({stop.scope})")
+        for stop in seen.book.stops
+        for departure in seen.network.departures
+        if stop.from_us + (0 if stop.scope == "restored" else SLACK_US) < departure.checked_us
+        and (stop.until_us is None or departure.checked_us < stop.until_us)
+    ]
+
+
+def in_time(seen: Seen) -> list[Violation]:
+    """Nothing leaves after its attempt's deadline. Where the wall clock was set, or attempts were lost, nobody can say."""
+    if seen.set_back_us or seen.book.restored_us or seen.clock_moved:
+        return []
+    found: list[Violation] = []
+    for departure in seen.network.departures:
+        at = departure.checked_us + WALL_AHEAD_US
+        begun = [a for a in seen.attempts if a.operation_id == departure.request.reference and a.started_at <= at]
+        if begun and max(attempt.deadline_at for attempt in begun) < at:
+            found.append(Violation("deadline", f"{departure.request.reference} left after its attempt's deadline"))
+    return found
 
 
 # ------------------------------------------------------------------ over time

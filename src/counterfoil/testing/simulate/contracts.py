@@ -11,7 +11,7 @@ from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, 
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.simulate.receiver import Habits
 
-TIMEOUT_S, LATE_S, VISIBLE_S = 10, 20, 10
+TIMEOUT_S, LATE_S, VISIBLE_S = 10, 20, 25
 REVIEWED, PAIRED = ("keyed", "both", "listed", "mute"), ("keyed", "listed")
 
 
@@ -29,9 +29,9 @@ HABITS: Mapping[str, Habits] = {
     "first_only": Habits(key=True, saves=frozenset({2})),
     "locked": Habits(key=True, lock_timeout=60.0),
     "replaying": Habits(key=True, other_body="replays"),
-    "both": Habits(key=True, lookup=True, lag=8.0),
-    "listed": Habits(lookup=True, lag=8.0),
-    "blind": Habits(lookup=True, lag=8.0),
+    "both": Habits(key=True, lookup=True, lag=22.0),
+    "listed": Habits(lookup=True, lag=22.0),
+    "blind": Habits(lookup=True, lag=22.0),
     "absent": Habits(chosen_id=True),
     "mute": Habits(),
     "loose": Habits(key=True),

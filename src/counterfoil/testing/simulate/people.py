@@ -19,6 +19,7 @@ from counterfoil.testing.simulate.world import World
 
 MANAGERS, LEADS = ("ana", "ben", "cleo"), ("oscar", "olga")
 PATIENCE_US = (TIMEOUT_S + 5 + LATE_S + 25) * SECOND_US  # after a try nothing of it can still arrive; then people judge
+LONG_US = 40 * SECOND_US  # a stop lasts at least so long
 DOUBTS = frozenset(
     {ParkReason.OUTCOME_UNKNOWN, ParkReason.RECEIVER_MISMATCH, ParkReason.INCONSISTENT, ParkReason.ORDER_OVERTAKEN}
 )
@@ -57,7 +58,8 @@ class People:
         if installation is not None and installation.restore_state == "open" and self._has_come(self._restore_due()):
             await self._finish_restore()
         for stop in stops:
-            if self._often():
+            if self._world.wall_us - stop.at > LONG_US and self._often():
+                self._book.lifted(stop.scope, self._world.boot_us)
                 await self._try(lambda stop=stop: self._app.writes.resume(by=who("oscar"), reason="checked", **_scope(stop)))
         for review in reviews:
             await self._answer(review)
@@ -187,8 +189,8 @@ class People:
         return max(self._book.restored_us, default=0) + 40 * SECOND_US
 
     async def _finish_restore(self) -> None:
-        as_ = "restored"
-        if await self._try(lambda: self._app.restore.finish(as_=as_, by=who("oscar"), reason="nothing else runs")):
+        self._book.lifted("restored", self._world.boot_us)
+        if await self._try(lambda: self._app.restore.finish(as_="restored", by=who("oscar"), reason="nothing else runs")):
             self._book.finished_us.append(self._world.boot_us)
 
     async def _interfere(self, runs: list[RunRecord]) -> None:
@@ -201,6 +203,7 @@ class People:
         scope: dict[str, Any] = {"all_": True} if self._chance.random() < 0.5 else {"receiver": "crm"}
         if await self._try(lambda: self._app.writes.suspend(by=who("oscar"), reason="careful", **scope)):
             self._world.hit("suspend")
+            self._book.stopped("all" if "all_" in scope else "receiver:crm", self._world.boot_us)
 
     async def _cancel(self, runs: list[RunRecord]) -> None:
         going = [run for run in runs if not run.state.ended]

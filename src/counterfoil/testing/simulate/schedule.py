@@ -149,12 +149,13 @@ class Stage:
         # What is on its way arrives before anybody counts.
         self.world.run_until(lambda: False, self.world.boot_us + 60 * SECOND_US)
         with self.site.looking().reader() as reader:
-            seen = Seen.through(reader, self.book, self.network, self.world.set_back_us)
+            seen = Seen.through(reader, self.book, self.network)
             self._check_chains(reader)
             self._note_journal(reader)
         found = [
             *checkers.no_duplicates(seen), *checkers.nothing_wrongly_closed(seen), *checkers.nothing_unledgered(seen),
-            *checkers.approvals_bound(seen), *checkers.nobody_waits_in_silence(seen.runs),
+            *checkers.approvals_bound(seen), *checkers.stops_kept(seen), *checkers.in_time(seen),
+            *checkers.nobody_waits_in_silence(seen.runs),
         ]  # fmt: skip
         if not self._played.violations:
             found += checkers.all_end(seen, self.world.wall_us)

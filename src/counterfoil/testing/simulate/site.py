@@ -57,7 +57,7 @@ class Site:
         self._opened: list[Database] = []
         self._looking: tuple[int, SqliteDatabase] | None = None
         self._version = 0
-        self._due: tuple[int, int | None] = (-1, None)
+        self._due: tuple[int, int | None, int] = (-1, None, 0)
         self._news: dict[Process, bool] = {}
         self._looked: dict[Process, int] = {}
         self._chance = world.chance("boundaries")
@@ -142,13 +142,14 @@ class Site:
             return 0
         if self._due[0] != self._version:
             with opened.read() as reader:
-                due = reader.next_due()
-            self._due = (self._version, due)
+                installation = reader.installation
+                self._due = (self._version, reader.next_due(), installation.clock_us if installation else 0)
         again = self._looked.get(process, 0) + LOOK_US
-        due = self._due[1]
+        _, due, newest = self._due
         if due is None:
             return again
-        return min(again, due - self.world.wall_us + self.world.boot_us)
+        # A worker claims by the ledger's time, which is ahead of a clock that was put back.
+        return 0 if due <= newest else min(again, due - self.world.wall_us + self.world.boot_us)
 
     def _has_looked(self, process: Process) -> None:
         self._news[process] = False

@@ -159,6 +159,9 @@ class Trouble:
         self._world.trace.note("host", f"puts back the backup {backup.name}")
         self._site.put_back(backup)
         self._book.restored_us.append(self._world.boot_us)
+        for scope in ("all", "receiver:crm"):
+            self._book.lifted(scope, self._world.boot_us)  # the backup may not know of it
+        self._book.stopped("restored", self._world.boot_us)
         self._book.void_all(self._world.boot_us)
         for wish in self._book.wishes:
             wish.acknowledged = False
