@@ -60,7 +60,7 @@ def main() -> int:
         figures[name] = figures_of(report, alone, chosen.jobs)
         failed += alone["summary"]["failed"] + report["summary"]["failed"]
         print(f"{name}: {report['summary']}", flush=True)
-    FIGURES.write_text(json.dumps({name: figures[name] for name in EXAMPLES if name in figures}, indent=1) + "\n")
+        FIGURES.write_text(json.dumps({name: figures[name] for name in EXAMPLES if name in figures}, indent=1) + "\n")
     return 1 if failed else 0
 
 

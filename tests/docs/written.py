@@ -140,15 +140,19 @@ def showed(case: dict[str, Any] | None) -> str:
 
 
 def drill_costs() -> str:
+    counted = ("cases", "passed", "failed", "not_applicable", "not_run")
     rows = [
         [
-            f"`{each['target']}`", str(each["summary"]["cases"]), str(each["summary"]["passed"]), str(each["summary"]["failed"]),
-            str(each["summary"]["not_applicable"] + each["summary"]["not_run"]), f"{each['summary']['seconds']:.0f}", str(each["jobs"]),
+            f"`{each['target']}`",
+            what,
+            *(str(summary[name]) for name in counted),
+            f"{summary['seconds']:.0f}",
+            str(each["jobs"]),
         ]
         for each in drilled().values()
-    ]  # fmt: skip
-    head = ("whole matrix of", "cases", "passed", "failed", "not applicable, not run", "seconds", "at once")
-    return table(head, rows)
+        for what, summary in each["summaries"].items()
+    ]
+    return table(("target", "", *(name.replace("_", " ") for name in counted), "seconds", "at once"), rows)
 
 
 def default_of(setting: settings.Setting) -> str:
