@@ -3,9 +3,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+SOAK_SECONDS ?= 600
+SOAK_SEED ?= 1
 PYRIGHT := tests/servers/npm/node_modules/.bin/pyright
 
-.PHONY: help demo demo-console test check check-fast fix bench drills lock set-up-demo set-up-dev lint types layers architecture clean
+.PHONY: help demo demo-console test check check-fast fix bench drills lock set-up-demo set-up-dev lint types layers architecture soak clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +34,9 @@ fix: set-up-dev ## format, and mend what can be mended without thinking
 
 bench: set-up-dev ## our speed beside the plain loop and peers, in one run
 	@$(BIN)/python -m benchmarks
+
+soak: set-up-dev ## simulated schedules for SOAK_SECONDS (600), from SOAK_SEED; prints how many a second
+	@$(BIN)/counterfoil simulate --seed $(SOAK_SEED) --seconds $(SOAK_SECONDS)
 
 drills: set-up-dev ## the examples' whole matrix of failures, minutes each; writes docs/drills
 	@$(BIN)/python scripts/drill_examples.py

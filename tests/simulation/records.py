@@ -7,7 +7,13 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.run import RunRecord, RunState
 
 T = TypeVar("T")
-_PLAIN: dict[str, Any] = {"str": "", "int": 0, "bytes": b"", "OperationStatus": OperationStatus.PREPARED, "RunState": RunState.PENDING}
+_PLAIN: dict[str, Any] = {
+    "str": "",
+    "int": 0,
+    "bytes": b"",
+    "OperationStatus": OperationStatus.PREPARED,
+    "RunState": RunState.PENDING,
+}
 
 
 def _row(kind: type[T]) -> T:

@@ -56,7 +56,9 @@ def test_every_disturbance_and_every_operation_is_drawn_by_some_seed() -> None:
 
 def test_every_disturbance_has_somebody_who_brings_it_about() -> None:
     folder = Path(running.__file__).parent
-    text = "".join(file.read_text() for file in sorted(folder.glob("*.py")) if file.name not in ("options.py", "running.py"))
+    text = "".join(
+        file.read_text() for file in sorted(folder.glob("*.py")) if file.name not in ("options.py", "running.py")
+    )
     acted = {*Trouble._acts, *People._acts}  # pyright: ignore[reportPrivateUsage]
     assert [name for name in SWITCHES if name not in acted and f'"{name}"' not in text] == []
 
@@ -85,7 +87,9 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     return asked
 
 
-def test_a_violation_ends_it_and_is_told_with_the_smallest_schedule_and_what_repeats_it(broken: list[frozenset[str]]) -> None:
+def test_a_violation_ends_it_and_is_told_with_the_smallest_schedule_and_what_repeats_it(
+    broken: list[frozenset[str]],
+) -> None:
     found = simulate(10, runs=9).as_json()
     assert found["schedules"] == 3
     (violation,) = found["violations"]
@@ -112,7 +116,9 @@ def test_so_many_seconds_instead_of_so_many_schedules(broken: list[frozenset[str
 
 def test_the_command_answers_in_json_and_refuses_what_is_no_disturbance(tmp_path: Path) -> None:
     asked = [sys.executable, "-m", "counterfoil", "simulate", "--seed", "8", "--json"]
-    done = subprocess.run([*asked, "--runs", "1", "--off", "kill"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*asked, "--runs", "1", "--off", "kill"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     data = json.loads(done.stdout)["data"]
     assert done.returncode == 0 and data["schedules"] == 1 and data["violations"] == []
     wrong = subprocess.run([*asked, "--off", "rain"], cwd=tmp_path, capture_output=True, text=True, check=False)

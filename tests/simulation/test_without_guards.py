@@ -9,8 +9,12 @@ from counterfoil.testing.simulate.options import Options
 BOUND = 12  # schedules
 
 
-def _focused(*operations: str, runs: int = 4, acts: int = 2, calm: float = 60.0, workers: int = 2, **rates: float) -> Options:
-    return Options(workers, runs, acts, calm, operations, False, {name.replace("_", "-"): rate for name, rate in rates.items()})
+def _focused(
+    *operations: str, runs: int = 4, acts: int = 2, calm: float = 60.0, workers: int = 2, **rates: float
+) -> Options:
+    return Options(
+        workers, runs, acts, calm, operations, False, {name.replace("_", "-"): rate for name, rate in rates.items()}
+    )
 
 
 CAUGHT: dict[str, tuple[Options, str]] = {

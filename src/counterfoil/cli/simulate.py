@@ -61,7 +61,9 @@ def add_to(top: Group) -> None:
         left_out = frozenset(off or ())
         unknown = sorted(left_out - SWITCHES.keys())
         if unknown:
-            raise Refused("usage", problem=f"there is no disturbance {unknown[0]}; there are {', '.join(sorted(SWITCHES))}")
+            raise Refused(
+                "usage", problem=f"there is no disturbance {unknown[0]}; there are {', '.join(sorted(SWITCHES))}"
+            )
         if runs is not None and seconds is not None:
             raise Refused("usage", problem="name --runs or --seconds, not both")
         told = _Telling(invocation)

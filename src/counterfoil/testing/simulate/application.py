@@ -91,58 +91,63 @@ def plain(name: str) -> str:
 MODEL = Scripted()
 
 
-def _player(operations: Mapping[str, Operation[Any, Any]], child: Callable[[], Workflow[Any, Any]], *, changed: bool) -> Any:
-    async def play(run: Run, plan: Plan) -> str:
-        if changed:
-            await run.step(work, "what the new code does first")
-        return await _acts(run, plan.acts)
+@dataclass(frozen=True, slots=True)
+class _Player:
+    """What a workflow of this code does with a plan."""
 
-    async def _acts(run: Run, acts: Sequence[Act]) -> str:
+    operations: Mapping[str, Operation[Any, Any]]
+    child: Callable[[], Workflow[Any, Any]]
+
+    async def acts(self, run: Run, acts: Sequence[Act]) -> str:
         for act in acts:
-            await _act(run, act)
+            if act.kind in ("perform", "decided", "revised"):
+                await self._write(run, act)
+            elif act.kind in ("gather", "child", "timeout"):
+                await self._nested(run, act)
+            else:
+                await self._plain(run, act)
         return "done"
 
-    async def _act(run: Run, act: Act) -> None:
-        match act.kind:
-            case "step":
-                await run.step(work, act.name)
-                await run.step(plain, act.name)
-            case "message":
-                await run.message("agent", act.name)
-                await run.document("notes", act.name)
-            case "sleep":
-                await run.sleep(timedelta(seconds=act.seconds))
-            case "signal":
-                try:
-                    await run.wait_for("go", Order, within=timedelta(seconds=act.seconds))
-                except TimedOut:
-                    await run.message("agent", "nobody said go")
-            case "timeout":
-                try:
-                    async with run.timeout(timedelta(seconds=act.seconds)):
-                        await _acts(run, act.acts[0])
-                except TimedOut:
-                    await run.message("agent", "it took too long")
-            case "gather":
-                await run.gather(*(_acts(run, acts) for acts in act.acts))
-            case "child":
-                await run.child(child(), Plan(acts=act.acts[0]), request_id=f"{act.number} of {run.id}")
-            case _:
-                await _write(run, act)
+    async def _plain(self, run: Run, act: Act) -> None:
+        if act.kind == "step":
+            await run.step(work, act.name)
+            await run.step(plain, act.name)
+        elif act.kind == "message":
+            await run.message("agent", act.name)
+            await run.document("notes", act.name)
+        elif act.kind == "sleep":
+            await run.sleep(timedelta(seconds=act.seconds))
+        else:
+            try:
+                await run.wait_for("go", Order, within=timedelta(seconds=act.seconds))
+            except TimedOut:
+                await run.message("agent", "nobody said go")
 
-    async def _write(run: Run, act: Act) -> None:
-        operation = operations[act.name]
+    async def _nested(self, run: Run, act: Act) -> None:
+        if act.kind == "gather":
+            await run.gather(*(self.acts(run, acts) for acts in act.acts))
+        elif act.kind == "child":
+            await run.child(self.child(), Plan(acts=act.acts[0]), request_id=f"{act.number} of {run.id}")
+        else:
+            try:
+                async with run.timeout(timedelta(seconds=act.seconds)):
+                    await self.acts(run, act.acts[0])
+            except TimedOut:
+                await run.message("agent", "it took too long")
+
+    async def _write(self, run: Run, act: Act) -> None:
+        operation = self.operations[act.name]
         order = Order(number=act.number, amount=act.amount)
         if act.kind == "decided":
             order = await run.decide(MODEL, act.number, prompt_version="1")
         try:
-            await (_revised(run, operation, order) if act.kind == "revised" else run.perform(operation, order))
+            await (self._revised(run, operation, order) if act.kind == "revised" else run.perform(operation, order))
         except (OperationFailed, ReviewRejected, ReviewExpired):
             if act.seconds % 2:
                 raise
             await run.message("agent", "it was not done")
 
-    async def _revised(run: Run, operation: Operation[Any, Any], order: Order) -> None:
+    async def _revised(self, run: Run, operation: Operation[Any, Any], order: Order) -> None:
         proposal = await run.propose(operation, order)
         for _ in range(3):
             try:
@@ -155,6 +160,13 @@ def _player(operations: Mapping[str, Operation[Any, Any]], child: Callable[[], W
             else:
                 return
         await run.perform(operation, proposal)
+
+
+def _workflow(player: _Player, *, changed: bool) -> Callable[..., Any]:
+    async def play(run: Run, plan: Plan) -> str:
+        if changed:
+            await run.step(work, "what the new code does first")
+        return await player.acts(run, plan.acts)
 
     return play
 
@@ -179,7 +191,9 @@ def _operation(app: App, name: str) -> Operation[Any, Any]:
     if needed:
         review = ReviewBy(role="manager", expires_in=timedelta(seconds=EXPIRES_S), owner=OWNER, approvals=needed)
     business_key = None if name == "loose" else "number"
-    return app.operation(receiver="crm", contract=contract, business_key=business_key, review=review, owner=OWNER)(write)
+    return app.operation(receiver="crm", contract=contract, business_key=business_key, review=review, owner=OWNER)(
+        write
+    )
 
 
 @cache
@@ -191,7 +205,6 @@ def application(variant: str) -> App:
     versions = {"old": (1,), "both": (1, 2), "new": (2,), "changed": (1,)}[variant]
     made: dict[int, Workflow[Any, Any]] = {}
     for version in versions:
-        player = _player(operations, lambda version=version: made[version], changed=variant == "changed")
-        player.__name__ = "play"
-        made[version] = app.workflow(version=version, budget=BUDGET)(player)
+        player = _Player(operations, lambda version=version: made[version])
+        made[version] = app.workflow(version=version, budget=BUDGET)(_workflow(player, changed=variant == "changed"))
     return app

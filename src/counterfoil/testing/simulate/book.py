@@ -46,7 +46,9 @@ class Book:
     wishes: list[Wish] = field(default_factory=lambda: [])
     stops: list[Stop] = field(default_factory=lambda: [])
     consents: list[Consent] = field(default_factory=lambda: [])
-    allowed: Counter[str] = field(default_factory=lambda: Counter())  # "action number": further occurrences that a person allowed
+    allowed: Counter[str] = field(
+        default_factory=lambda: Counter()
+    )  # "action number": further occurrences that a person allowed
     words: dict[str, str] = field(default_factory=lambda: {})  # operation id: how a person judged it
     hasty: set[str] = field(default_factory=lambda: set())  # operations about which a person spoke without waiting
     restored_us: list[int] = field(default_factory=lambda: [])

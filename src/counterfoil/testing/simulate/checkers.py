@@ -91,9 +91,13 @@ def nothing_wrongly_closed(seen: Seen) -> list[Violation]:
         if operation.status is OperationStatus.SUCCEEDED and operation.reused_from is None and not judged:
             exists = held or any(r.action == operation.name and r.id in operation.payload for r in _records(seen))
             if not exists or not references[operation.operation_id]:
-                found.append(Violation("closed", f"{_named(operation)} is called done, and there is no record or receipt of it"))
+                found.append(
+                    Violation("closed", f"{_named(operation)} is called done, and there is no record or receipt of it")
+                )
         if operation.status is OperationStatus.FAILED and held and not _excused(seen, [operation.operation_id]):
-            found.append(Violation("closed", f"{_named(operation)} is called failed, and the receiver has {held[0].id}"))
+            found.append(
+                Violation("closed", f"{_named(operation)} is called failed, and the receiver has {held[0].id}")
+            )
     return found
 
 
@@ -120,7 +124,9 @@ def approvals_bound(seen: Seen) -> list[Violation]:
         if len(people) < needed:
             who = ", ".join(sorted(people)) or "nobody"
             found.append(
-                Violation("approvals", f"{departure.request.reference} left with {needed} approvals needed; {who} approved it")
+                Violation(
+                    "approvals", f"{departure.request.reference} left with {needed} approvals needed; {who} approved it"
+                )
             )
     return found
 
@@ -182,7 +188,11 @@ def all_accounted(seen: Seen) -> list[str]:
 
 def all_end(seen: Seen, wall_us: int) -> list[Violation]:
     """Some time after the last disturbance everything has ended, or waits for a named person."""
-    found = [Violation("liveness", f"{wish.request_id} was never taken") for wish in seen.book.wishes if not wish.acknowledged]
+    found = [
+        Violation("liveness", f"{wish.request_id} was never taken")
+        for wish in seen.book.wishes
+        if not wish.acknowledged
+    ]
     for run in seen.runs:
         if run.state.ended:
             continue

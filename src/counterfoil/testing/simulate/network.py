@@ -41,7 +41,9 @@ class Network:
         self.world = world
         self.receiver = receiver
         self.departures: list[Departure] = []
-        self.breaches: dict[str, str] = {}  # operation id: how its receiver, or its sender at the wire, broke what is promised
+        self.breaches: dict[
+            str, str
+        ] = {}  # operation id: how its receiver, or its sender at the wire, broke what is promised
         self._chance = world.chance("network")
 
     async def exchange(self, process: Process, message: httpx2.Request) -> Reply:
@@ -61,7 +63,9 @@ class Network:
         if is_write:
             await self._at_the_wire(process, request)
             self.departures.append(Departure(request, process.name, checked_us, self.world.boot_us))
-            self.world.trace.note(process.name, f"sends {request.method} {request.path} {request.reference} {request.content}")
+            self.world.trace.note(
+                process.name, f"sends {request.method} {request.path} {request.reference} {request.content}"
+            )
         answer: asyncio.Future[Reply] = process.loop.create_future()
         self._carry(request, fate, lambda reply: self._answer(process, answer, reply))
         await trace("http11.send_request_body.complete", {})
@@ -70,38 +74,35 @@ class Network:
     # ------------------------------------------------------------------ on the way
 
     def _carry(self, request: Request, fate: Fate, back: Callable[[Reply | None], None]) -> None:
-        loop = self.world.outside.loop
-        if fate.fault == "lost":
-            self.world.hit("lost")
-            return
-        if fate.fault == "late":
-            self.world.hit("late")
+        if fate.fault in ("lost", "late"):
+            self.world.hit(fate.fault)
+        if fate.fault != "lost":
+            self.world.outside.loop.call_later(fate.travel, self._arrives, request, fate, back)
 
-        def arrives() -> None:
-            self.world.trace.note("receiver", f"gets {request.method} {request.path} {request.key}")
-            if request.method == "GET":
-                answers(self.receiver.look(request, self.world.boot_us))
-            elif fate.fault == "busy":
-                self.world.hit("busy")
-                answers(Reply(503, {"error": "try later"}))
-            else:
-                begun = self.receiver.begin(request, self.world.boot_us)
-                if isinstance(begun, Reply):
-                    answers(begun)
-                else:
-                    loop.call_later(fate.work, ends, begun)
+    def _arrives(self, request: Request, fate: Fate, back: Callable[[Reply | None], None]) -> None:
+        world = self.world
+        world.trace.note("receiver", f"gets {request.method} {request.path} {request.key}")
+        if request.method == "GET":
+            begun: Reply | Work = self.receiver.look(request, world.boot_us)
+        elif fate.fault == "busy":
+            world.hit("busy")
+            begun = Reply(503, {"error": "try later"})
+        else:
+            begun = self.receiver.begin(request, world.boot_us)
+        if isinstance(begun, Reply):
+            self._answers(request, begun, fate, back)
+        else:
+            work = begun
+            world.outside.loop.call_later(
+                fate.work, lambda: self._answers(request, self._ended(work, fate), fate, back)
+            )
 
-        def ends(work: Work) -> None:
-            answers(self._ended(work, fate))
-
-        def answers(reply: Reply) -> None:
-            self.world.trace.note("receiver", f"answers {reply.status} {reply.replayed} to {request.path} {request.key}")
-            if fate.fault in ("drop-reply", "hang"):
-                self.world.hit(fate.fault)
-            if fate.fault != "hang":
-                loop.call_later(fate.back, back, None if fate.fault == "drop-reply" else reply)
-
-        loop.call_later(fate.travel, arrives)
+    def _answers(self, request: Request, reply: Reply, fate: Fate, back: Callable[[Reply | None], None]) -> None:
+        self.world.trace.note("receiver", f"answers {reply.status} {reply.replayed} to {request.path} {request.key}")
+        if fate.fault in ("drop-reply", "hang"):
+            self.world.hit(fate.fault)
+        if fate.fault != "hang":
+            self.world.outside.loop.call_later(fate.back, back, None if fate.fault == "drop-reply" else reply)
 
     def _ended(self, work: Work, fate: Fate) -> Reply:
         now = self.world.boot_us
@@ -197,7 +198,7 @@ def client_through(network: Network) -> Callable[[float], httpx2.AsyncClient]:
 
 
 def _read(message: httpx2.Request) -> Request:
-    body = json.loads(message.content) if message.content else {}
+    body: dict[str, Any] = json.loads(message.content) if message.content else {}
     return Request(
         method=message.method,
         path=message.url.path,

@@ -9,7 +9,7 @@ from counterfoil.testing.simulate.book import Book, Wish
 from counterfoil.testing.simulate.network import Network
 from counterfoil.testing.simulate.options import Options
 from counterfoil.testing.simulate.people import People, who
-from counterfoil.testing.simulate.site import SECOND_US, Site, SimulatedApp
+from counterfoil.testing.simulate.site import SECOND_US, SimulatedApp, Site
 from counterfoil.testing.simulate.world import START_US, Process, World
 
 KINDS = (

@@ -1,7 +1,7 @@
 """The people of a simulation: they answer what is asked, judge doubts by looking at the receiver, and now and then interfere."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from counterfoil.app.access.actor import Actor
 from counterfoil.model.codec import parsed
@@ -60,7 +60,9 @@ class People:
         for stop in stops:
             if self._world.wall_us - stop.at > LONG_US and self._often():
                 self._book.lifted(stop.scope, self._world.boot_us)
-                await self._try(lambda stop=stop: self._app.writes.resume(by=who("oscar"), reason="checked", **_scope(stop)))
+                await self._try(
+                    lambda stop=stop: self._app.writes.resume(by=who("oscar"), reason="checked", **_scope(stop))
+                )
         for review in reviews:
             await self._answer(review)
         for run in runs:
@@ -68,7 +70,9 @@ class People:
                 await self._move(run)
         for incident in incidents:
             if self._chance.random() < 0.4:
-                await self._try(lambda i=incident: self._app.incidents.close(i.incident_id, by=who(self._lead()), reason="weighed"))
+                await self._try(
+                    lambda i=incident: self._app.incidents.close(i.incident_id, by=who(self._lead()), reason="weighed")
+                )
         await self._interfere(runs)
 
     # ------------------------------------------------------------------ reviews
@@ -157,7 +161,12 @@ class People:
         if held:
             said: dict[str, Any] = {"as_": "succeeded", "reference": held[0].id}
         else:
-            orders = ({"as_": "send-again"}, {"as_": "send-again", "new_key": True}, {"as_": "failed"}, {"as_": "failed"})
+            orders = (
+                {"as_": "send-again"},
+                {"as_": "send-again", "new_key": True},
+                {"as_": "failed"},
+                {"as_": "failed"},
+            )
             said = dict(self._chance.choice(orders))
         done = await self._try(
             lambda: self._app.operations.resolve(
@@ -190,7 +199,9 @@ class People:
 
     async def _finish_restore(self) -> None:
         self._book.lifted("restored", self._world.boot_us)
-        if await self._try(lambda: self._app.restore.finish(as_="restored", by=who("oscar"), reason="nothing else runs")):
+        if await self._try(
+            lambda: self._app.restore.finish(as_="restored", by=who("oscar"), reason="nothing else runs")
+        ):
             self._book.finished_us.append(self._world.boot_us)
 
     async def _interfere(self, runs: list[RunRecord]) -> None:
@@ -235,7 +246,10 @@ class People:
 
     async def _answer_other(self, runs: list[RunRecord]) -> None:
         """A page that was open for long: the digest of another version, or of another operation."""
-        review, other = self._some_review(lambda each: each.state is ReviewState.OPEN), self._some_review(lambda each: True)
+        review, other = (
+            self._some_review(lambda each: each.state is ReviewState.OPEN),
+            self._some_review(lambda each: True),
+        )
         if review is not None and other is not None and other.digest != review.digest:
             self._world.hit("answer-other-version")
             await self._approve(review, self._chance.choice(MANAGERS), other.digest)
@@ -262,7 +276,7 @@ class People:
             if await self._try(lambda: act(worker["worker_id"], by=who("root"), reason="to see")):
                 self._world.hit("quiet")
 
-    _acts: Mapping[str, Callable[["People", list[RunRecord]], Awaitable[None]]] = {
+    _acts: ClassVar[Mapping[str, Callable[..., Awaitable[None]]]] = {
         "suspend": _suspend, "cancel": _cancel, "revoke": _revoke, "withdraw": _withdraw, "answer-twice": _answer_twice,
         "answer-other-version": _answer_other, "answer-not-entitled": _answer_not_entitled, "look-up": _look_up,
         "quiet": _quiet,

@@ -90,7 +90,9 @@ def simulate(
         told(report)
         if played.violations:
             smallest, without = shrunk(played, off)
-            report.violations = [_violation(smallest, violation.checker, violation.what) for violation in smallest.violations]
+            report.violations = [
+                _violation(smallest, violation.checker, violation.what) for violation in smallest.violations
+            ]
             report.repeat = command(smallest.seed, without)
             break
     return report
@@ -117,4 +119,10 @@ def shrunk(played: Played, off: Set[str], *, tries: int = 60) -> tuple[Played, S
 
 
 def _violation(played: Played, checker: str, what: str) -> dict[str, Any]:
-    return {"checker": checker, "what": what, "seed": played.seed, "on": sorted(played.options.rates), "story": played.lines}
+    return {
+        "checker": checker,
+        "what": what,
+        "seed": played.seed,
+        "on": sorted(played.options.rates),
+        "story": played.lines,
+    }

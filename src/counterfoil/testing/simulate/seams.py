@@ -39,7 +39,9 @@ class SimulatedLock:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
 
@@ -83,7 +85,9 @@ def simulated(world: World, network: Network, cases: set[str]) -> Generator[None
 def _everywhere(old: Any, new: Any) -> list[tuple[Any, str, Any, Any]]:
     """Every place of the library, the simulation left out, that holds it: (module, name, old, new)."""
     modules = [
-        module for name, module in list(sys.modules.items()) if name.startswith(_OURS) and not name.startswith(_SIMULATION)
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith(_OURS) and not name.startswith(_SIMULATION)
     ]
     return [(module, name, old, new) for module in modules for name, held in list(vars(module).items()) if held is old]
 

@@ -193,4 +193,3 @@ class Site:
 def _usage(result: Any) -> tuple[dict[str, Any], int | None]:
     del result
     return {}, 20_000  # each answer of the model costs 0.02 USD
-

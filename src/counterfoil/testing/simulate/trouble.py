@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from counterfoil.testing.simulate.application import VARIANTS
 from counterfoil.testing.simulate.book import Book
@@ -198,7 +199,7 @@ class Trouble:
         record.edited = True
         return True
 
-    _acts: Mapping[str, Callable[["Trouble"], bool]] = {
+    _acts: ClassVar[Mapping[str, Callable[..., bool]]] = {
         "kill": _kill, "freeze": _freeze, "drain": _drain, "kill-office": _kill_office, "reboot": _reboot,
         "slow-disk": _slow_disk, "clock-back": _clock_back, "clock-forward": _clock_forward, "restore": _restore,
         "deploy": _deploy, "key-store-lost": _lose_keys, "edited": _edit,
