@@ -45,7 +45,7 @@ class Turn:
         self._context.run(self._callback, *self._args)
 
 
-class SimulatedLoop(asyncio.AbstractEventLoop):
+class Turns(asyncio.AbstractEventLoop):
     """Within one process callbacks keep their order, as in any event loop; which process goes next is the world's to say.
 
     `owner` is whose loop it is: from the running loop everybody finds the process that runs. `now_us` is the world's clock.
@@ -59,8 +59,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[int, int, Turn]] = []
         self._looks: list[Turn] = []
         self._number = count()
-
-    # ------------------------------------------------------------------ for the world
 
     @property
     def ready(self) -> bool:
@@ -109,10 +107,25 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._looks.append(look)
         return look
 
-    # ------------------------------------------------------------------ for asyncio
-
     def time(self) -> float:
         return self._now_us() / 1_000_000
+
+    def call_in(
+        self, delay_us: int, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> Turn:
+        """After so many microseconds."""
+        return self._timer(self._now_us() + max(0, delay_us), callback, args, context)
+
+    def _timer(
+        self, due_us: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> Turn:
+        turn = Turn(callback, args, context, due_us)
+        heapq.heappush(self._timers, (due_us, next(self._number), turn))
+        return turn
+
+
+class SimulatedLoop(Turns):
+    """What asyncio asks of an event loop."""
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Any:
         turn = Turn(callback, args, context, self._now_us())
@@ -129,19 +142,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Any:
         return self._timer(math.ceil(when * 1_000_000 - 1e-3), callback, args, context)
-
-    def call_in(
-        self, delay_us: int, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Turn:
-        """After so many microseconds."""
-        return self._timer(self._now_us() + max(0, delay_us), callback, args, context)
-
-    def _timer(
-        self, due_us: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
-    ) -> Turn:
-        turn = Turn(callback, args, context, due_us)
-        heapq.heappush(self._timers, (due_us, next(self._number), turn))
-        return turn
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
