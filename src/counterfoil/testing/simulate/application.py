@@ -21,7 +21,7 @@ from counterfoil.testing.simulate.world import here
 
 EXPIRES_S = 120
 OWNER = Owner("lead", within=timedelta(seconds=60), then="ops")
-BUDGET = Budget(attempts=6, elapsed=timedelta(minutes=30), spend_usd=0.4, owner=OWNER)
+BUDGET = Budget(attempts=4, elapsed=timedelta(minutes=30), spend_usd=0.4, owner=OWNER)
 PEOPLE: Mapping[str, tuple[str, ...]] = {
     "ana": ("manager",), "ben": ("manager",), "cleo": ("manager",),
     "oscar": ("lead", "ops"), "olga": ("lead", "ops"), "max": ("guest",), "root": ("admin",),
