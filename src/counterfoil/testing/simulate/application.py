@@ -23,7 +23,7 @@ EXPIRES_S = 120
 OWNER = Owner("lead", within=timedelta(seconds=60), then="ops")
 BUDGET = Budget(attempts=4, elapsed=timedelta(minutes=30), spend_usd=0.4, owner=OWNER)
 PEOPLE: Mapping[str, tuple[str, ...]] = {
-    "ana": ("manager",), "ben": ("manager",), "cleo": ("manager",),
+    "ana": ("manager",), "ben": ("manager",), "cleo": ("manager",), "dora": ("manager",),
     "oscar": ("lead", "ops"), "olga": ("lead", "ops"), "max": ("guest",), "root": ("admin",),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from counterfoil.testing.simulate.network import Network
 from counterfoil.testing.simulate.site import SECOND_US, SimulatedApp
 from counterfoil.testing.simulate.world import World
 
-MANAGERS, LEADS = ("ana", "ben", "cleo"), ("oscar", "olga")
+MANAGERS, LEADS = ("ana", "ben", "cleo", "dora"), ("oscar", "olga")
 PATIENCE_US = (TIMEOUT_S + 5 + LATE_S + 25) * SECOND_US  # after a try nothing of it can still arrive; then people judge
 LONG_US = 40 * SECOND_US  # a stop lasts at least so long
 DOUBTS = frozenset(
