@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,20 @@ def test_a_failure_is_exit_1_and_nothing_to_play_exit_2() -> None:
     assert status == 1 and document["data"]["summary"]["failed"] == document["data"]["summary"]["cases"] == 1
     status, document = typed(["drill", WRITE, "--only", "nothing*"])
     assert status == 2 and document["error"]["code"] == "usage"
+
+
+def test_what_an_unresolved_case_prints_can_be_typed() -> None:
+    status, document = typed(["drill", WRITE, "--only", "step-always-fails"])
+    (case,) = document["data"]["cases"]
+    command, kept = case["next_action"]["command"], Path(document["data"]["kept"])
+    try:
+        assert status == 0 and case["outcome"] == "unresolved" and f"--db {kept}/" in command
+        assert [each.name for each in kept.glob("player-*/case-*/*")] == ["ledger"], "nothing else stays"
+        app = WRITE.replace(":write", ":app")
+        status, answered = typed(f"{sys.executable} -m {command} --app {app} --json")
+        assert (status, answered["data"]["state"]) == (0, "pending")
+    finally:
+        shutil.rmtree(kept)
 
 
 def test_the_named_drills_are_listed() -> None:

@@ -20,6 +20,9 @@ LISTED = [{"run_id": "run_1"}]
 # What is spoilt, and the reasons that must be given for it: no more, no fewer.
 SPOILT: dict[str, tuple[dict[str, Any], set[str]]] = {
     "two records": ({"records": [made.RECORD, SECOND]}, {"duplicate_records"}),
+    "two records, and an incident that asks about them": (
+        {"records": [made.RECORD, SECOND], "incidents": [INCIDENT]}, {"duplicate_records"}
+    ),
     "two records without a name": (
         {"records": [made.RECORD] + [{"id": id_, "payload_digest": made.OTHER} for id_ in ("x-1", "x-2")]},
         {"duplicate_records"},
@@ -144,7 +147,6 @@ def test_every_reason_is_fired_above() -> None:
 @pytest.mark.parametrize(
     "allowed",
     [
-        {"records": [made.RECORD, SECOND], "incidents": [INCIDENT]},
         {"records": [made.RECORD | {"payload_digest": made.OTHER, "payload": {"amount": "5", "metadata": "x"}}]},
         {"runs": [made.parked()], "operations": [UNKNOWN], "inbox": LISTED, "contract": made.BLIND},
         {"runs": [made.parked("step_failed")], "inbox": LISTED, "applied": {"ends": frozenset({"step_failed"})}},
@@ -159,7 +161,7 @@ def test_every_reason_is_fired_above() -> None:
             "inbox": LISTED, "contract": made.BLIND,
         },
     ],
-    ids=["incident", "form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored", "cut",
+    ids=["form", "no way out", "allowed end", "any end", "failed and asked", "reused", "nameless", "restored", "cut",
          "decided anew"],
 )  # fmt: skip
 def test_what_may_be(allowed: dict[str, Any]) -> None:

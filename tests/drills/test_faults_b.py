@@ -107,7 +107,9 @@ def test_a_request_on_its_way_for_longer_than_its_key_is_two_records_and_an_inci
     """What no rule can prevent is not hidden: the thawed worker's own answer names the second record."""
     played = theatre.plays(f"keyed/{SEND}/freeze-takeover-thaw:queued-past-window")
     assert held_by(played, "key") == (2, 2)
-    assert played.judged.verdict == "pass", played.judged
+    assert played.judged.verdict == "not_applicable", "two records are never a pass"
+    assert [reason.partition(":")[0] for reason in played.judged.reasons] == ["residue", "duplicate_records"]
+    assert played.judged.reasons[1].endswith("An open incident asks about it.")
     (incident,) = played.evidence.seen.incidents
     assert incident["closed_at"] is None and incident["operation_id"] == played.operation["operation_id"]
     receipts = {receipt["reference"] for receipt in played.operation["receipts"]}
@@ -208,6 +210,7 @@ def test_a_receiver_that_loses_its_keys(theatre: Theatre) -> None:
     blind = theatre.plays(f"keyed/{REPLIED}/key-store-lost")
     assert blind.judged.verdict == "not_applicable" and held_by(blind, "key")[0] == 2
     assert blind.judged.reasons[0] == f"residue: {receivers.RESIDUE}"
+    assert blind.applied.proof["forgotten"]["forgotten"] >= 1, "it had this operation's key to lose"
     asked = theatre.plays(f"reviewed/{REPLIED}/key-store-lost")
     assert asked.judged.verdict == "pass" and held_by(asked, "both") == (1, 1), "asked first, so nothing was repeated"
 

@@ -81,7 +81,7 @@ def test_records_and_their_keys_survive_a_restart(tmp_path: Path, hidden: bool) 
 def test_a_lost_key_store_stays_lost(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "key")
     bench.send()
-    bench.receiver.forget_keys()
+    assert bench.receiver.forget_keys() == 1
     bench.restart()
     assert not bench.send().replayed
     assert len(bench.lines()) == 2

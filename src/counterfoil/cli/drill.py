@@ -25,7 +25,7 @@ FOUND = 1
 SANDBOX = "sandbox"
 SHAPE = (
     "{target, target_digest, versions, counted, boundaries:[boundary], cases:[CASE], "
-    "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered:[DRILL]}"
+    "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered:[DRILL], kept}"
 )
 
 
@@ -119,7 +119,7 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
     began = clock.boot_us()
     with (
         drill_pages.DrillProgress(invocation.streams.notes()) as progress,
-        Ensemble(target, players=asked.players, seed=asked.seed, receivers=asked.receivers) as ensemble,
+        Ensemble(target, players=asked.players, seed=asked.seed, receivers=asked.receivers, keep=True) as ensemble,
     ):
         learned = ensemble.learn()
         cases = wanted(planned_of(learned), asked.only)
@@ -131,6 +131,7 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
         else:
             played = ensemble.play(cases, learned, progress)
         report = report_of(target, learned, played, (clock.boot_us() - began) / 1_000_000, ensemble.counted)
+    report["kept"] = None if ensemble.kept is None else str(ensemble.kept)
     failed = bool(report["summary"]["failed"])
     if asked.register and not failed:
         rehearsal = rehearsal_of(target, learned, played, asked.seed)

@@ -20,7 +20,7 @@ ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
 def once(evidence: Evidence) -> Iterator[Wrong]:
-    """At most one record for each business identity, unless an open incident asks somebody about it."""
+    """At most one record for each business identity. That an incident asks somebody about two makes them no less two."""
     found: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     asked: set[tuple[str, ...]] = set()
     for receiver, record, operation in evidence.records():
@@ -29,9 +29,23 @@ def once(evidence: Evidence) -> Iterator[Wrong]:
         if operation is not None and evidence.open_incident(operation):
             asked.add(identity)
     for identity, records in found.items():
-        if len(records) > 1 and identity not in asked:
+        if len(records) > 1:
             ids = ", ".join(str(record["id"]) for record in records)
-            yield DUPLICATES, f"{identity[0]} holds {len(records)} records of one intention ({identity[-1]}): {ids}."
+            known = "An open incident asks about it." if identity in asked else "No incident asks about it."
+            said = f"{identity[0]} holds {len(records)} records of one intention ({identity[-1]}): {ids}. {known}"
+            yield DUPLICATES, said
+    yield from _more_than_may_be(evidence)
+
+
+def _more_than_may_be(evidence: Evidence) -> Iterator[Wrong]:
+    """Where operations leave no name at the receiver, a receipt tells one record of theirs; each other one must be of another."""
+    for receiver, held in evidence.held.items():
+        mine, nameless = evidence.unnamed(receiver, held.records), evidence.nameless(receiver)
+        lacking = [operation for operation in mine if not evidence.records_of(operation)]
+        if mine and len(nameless) > len(lacking):
+            names = ", ".join(f"op-{operation['number']}" for operation in mine)
+            ids = ", ".join(str(record["id"]) for record in nameless)
+            yield DUPLICATES, f"{receiver} holds more records than {names} may have made once; without a name are {ids}."
 
 
 def _identity(record: Row, operation: Row | None) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def listed(cases: Iterable[Planned], target: Target, seed: int) -> list[Case]:
 def report_of(
     target: Target, learned: Sequence[Learned], cases: Sequence[Case], seconds: float, counted: str
 ) -> dict[str, Any]:
-    """`{target, target_digest, versions, counted, boundaries, cases, summary, guards, registered}`."""
+    """`{target, target_digest, versions, counted, boundaries, cases, summary, guards, registered, kept}`."""
     return {
         "target": target.text,
         "target_digest": target.digest,
@@ -88,6 +88,7 @@ def report_of(
         },
         "guards": [],
         "registered": None,
+        "kept": None,
     }
 
 

@@ -59,8 +59,10 @@ class Progress(Protocol):
 class Player:
     """One fork server and one set of receivers. Used by one thread at a time."""
 
-    def __init__(self, target: Target, folder: Path, environ: dict[str, str], receivers: Receivers, seed: int) -> None:
-        self._target, self._folder, self._environ = target, folder, environ
+    def __init__(
+        self, target: Target, folder: Path, environ: dict[str, str], receivers: Receivers, seed: int, *, keep: bool = False
+    ) -> None:
+        self._target, self._folder, self._environ, self._keep = target, folder, environ, keep
         self._receivers, self._seed = receivers, seed
         self._numbers = count(1)
         self._clock = SystemClock()
@@ -105,16 +107,18 @@ class Player:
         lacking = self._receivers.lacks(planned.fault)
         if lacking is not None:
             return unplayed(planned, "not_applicable", f"receiver: {lacking}", repeat=repeat)
-        stage = self._stage(learned.scenario, without)
+        stage, kept = self._stage(learned.scenario, without), False
         try:
             evidence = _evidence(stage, planned, learned, fault.play(stage, planned))
-            return case_of(planned, evidence, judge(evidence), seconds=self._since(began), repeat=repeat)
+            case = case_of(planned, evidence, judge(evidence), seconds=self._since(began), repeat=repeat)
+            kept = self._keep and case["next_action"]["command"] is not None
+            return case
         except NotApplied as problem:
             reason = f"not_applied: {problem}"
         except (ChildFailed, LoopbackFailed, TimeoutError) as problem:
             reason = f"not_at_rest: {_last_line(problem)}"
         finally:
-            self._left(stage)
+            self._left(stage, kept=kept)
         return unplayed(planned, "fail", reason, seconds=self._since(began), repeat=repeat)
 
     @property
@@ -147,9 +151,18 @@ class Player:
             without,
         )
 
-    def _left(self, stage: Stage) -> None:
+    def _left(self, stage: Stage, *, kept: bool = False) -> None:
+        """Nothing stays, or the ledger that the case's next action names."""
         stage.close()
-        shutil.rmtree(stage.folder, ignore_errors=True)
+        if not kept:
+            shutil.rmtree(stage.folder, ignore_errors=True)
+            return
+        here = stage.db.parent
+        for file in stage.folder.iterdir():
+            if file.is_dir() and file != here and file not in here.parents:
+                shutil.rmtree(file, ignore_errors=True)
+            elif file.is_file():
+                file.unlink()
 
     def _since(self, began: int) -> float:
         return (self._clock.boot_us() - began) / 1_000_000
@@ -184,19 +197,30 @@ def _failure(run: dict[str, object]) -> str:
 
 
 class Ensemble:
-    """All players of one target, from entering to leaving. Cases may be played in it more than once (guard mutation)."""
+    """All players of one target, from entering to leaving. Cases may be played in it more than once (guard mutation).
+
+    `keep`: the ledgers of unresolved cases stay, so that what their next actions print can be typed; `kept` is where.
+    """
 
     def __init__(
-        self, target: Target, *, players: int = 2, seed: int = 0, receivers: Callable[[], Receivers] = Sandboxes
+        self,
+        target: Target,
+        *,
+        players: int = 2,
+        seed: int = 0,
+        receivers: Callable[[], Receivers] = Sandboxes,
+        keep: bool = False,
     ) -> None:
         self.target = target
-        self._count, self._seed, self._make = players, seed, receivers
+        self._count, self._seed, self._make, self._keep = players, seed, receivers, keep
+        self.kept: Path | None = None
         self.players: list[Player] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="counterfoil-drill-")))
+            folder = Path(tempfile.mkdtemp(prefix="counterfoil-drill-"))
+            stack.callback(self._swept, folder)
             model = stack.enter_context(ModelServerProcess())
             environ = NOT_OURS | model.environment
             with ThreadPoolExecutor(self._count) as starting:
@@ -212,6 +236,13 @@ class Ensemble:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    def _swept(self, folder: Path) -> None:
+        """Of the temporary folder the ledgers stay that a printed command names."""
+        if any(folder.glob("player-*/case-*")) and self._keep:
+            self.kept = folder
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def counted(self) -> str:
@@ -245,7 +276,7 @@ class Ensemble:
 
     def _player(self, folder: Path, environ: dict[str, str]) -> Player:
         folder.mkdir()
-        return Player(self.target, folder, environ, self._make(), self._seed)
+        return Player(self.target, folder, environ, self._make(), self._seed, keep=self._keep)
 
     def _all(self, wanted: Sequence[T], does: Callable[[Player, T], C]) -> list[C]:
         free: SimpleQueue[Player] = SimpleQueue()

@@ -55,7 +55,9 @@ class Telling:
         """Each CASE as it ends. Raises Refused: drill_not_clean, usage."""
         clock = SystemClock()
         began = clock.boot_us()
-        with Ensemble(self.target, players=self.players, seed=self.seed, receivers=self.receivers) as ensemble:
+        with Ensemble(
+            self.target, players=self.players, seed=self.seed, receivers=self.receivers, keep=True
+        ) as ensemble:
             learned = ensemble.learn()
             planned = wanted(planned_of(learned), self.only)
             ended = _Ended()
@@ -65,7 +67,8 @@ class Telling:
                 while (case := ended.queue.get()) is not None:
                     yield case
             seconds = (clock.boot_us() - began) / 1_000_000
-            self.report = report_of(self.target, learned, played.result(), seconds, ensemble.counted)
+            report = report_of(self.target, learned, played.result(), seconds, ensemble.counted)
+        self.report = report | {"kept": None if ensemble.kept is None else str(ensemble.kept)}
 
 
 class _Ended:

@@ -21,7 +21,7 @@ LOOK_UP = f"{MODULE}:look_up"
 UNKNOWN_LAG = timedelta(minutes=1)  # where the contract does not say how long an effect may stay unseen
 JUST_INSIDE = timedelta(seconds=1)
 SHORT = {"COUNTERFOIL_LEASE_SECONDS": "2"}
-RESIDUE = "a receiver that loses its keys, and that cannot be asked, takes a repeat for a new request"
+RESIDUE = "a receiver that loses its keys takes a repeat for a new request"
 
 
 def lagging(learned: Learned) -> Iterator[Planned]:
@@ -123,6 +123,8 @@ def store_lost(stage: Stage, planned: Planned) -> Applied:
     killed, first = _accepted(stage, planned)
     writes = len(first.writes())
     forgotten = first.outside.post("forget-keys")
+    if forgotten.get("forgotten") == 0:  # a receiver of the user's own does not say how many it had
+        raise NotApplied("The receiver had no key to lose.")
     wrong = ended(stage.start())
     asked = None
     if first.contract.lookup is not None:  # whoever asks now must be shown two records, or there is one
@@ -132,8 +134,7 @@ def store_lost(stage: Stage, planned: Planned) -> Applied:
         "killed": killed, "forgotten": forgotten, "writes_after": len(first.writes()) - writes, "asked": asked,
         "records": [record["id"] for record in first.records()], "incidents": [i.what for i in rows(stage, IncidentRecord)],
     }  # fmt: skip
-    residue = None if first.contract.lookup is not None else RESIDUE
-    return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong), residue=residue)
+    return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong), residue=RESIDUE)
 
 
 # ---------------------------------------------------------------------- inside

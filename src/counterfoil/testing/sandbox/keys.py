@@ -77,9 +77,11 @@ class Keys:
             self._entries[identity] = entry
         return entry
 
-    def forget(self) -> None:
-        """The key store is lost."""
+    def forget(self) -> int:
+        """The key store is lost. How many keys it held."""
+        held = len(self._entries)
         self._entries.clear()
+        return held
 
 
 def body_under_key(status: int, shown: dict[str, object]) -> object:

@@ -114,12 +114,13 @@ class Receiver:
         with self._changed:
             self._clock.follow(shared)
 
-    def forget_keys(self) -> None:
-        """Lose the key store, on the disk as well."""
+    def forget_keys(self) -> int:
+        """Lose the key store, on the disk as well. How many keys it held."""
         with self._changed:
-            self._keys.forget()
+            held = self._keys.forget()
             self._records.replace(*(replace(record, identity=None) for record in self._records))
             self._changed.notify_all()
+        return held
 
     def _repeat(self, identity: str | None, write: Write) -> Outcome | None:
         self._changed.wait_for(lambda: self._ruling(identity, write) != "wait", timeout=self._patience(identity))

@@ -91,9 +91,8 @@ class Sandbox(StandIn):
         return {"seconds": seconds}
 
     def forget_keys(self, body: Body) -> object:
-        """`POST forget-keys`: the key store is lost."""
-        self._receiver.forget_keys()
-        return {"keys": 0}
+        """`POST forget-keys`: the key store is lost. `forgotten`: how many keys it held."""
+        return {"keys": 0, "forgotten": self._receiver.forget_keys()}
 
     def _note(self, n: int, write: Write, outcome: Outcome, fault: Fault | None) -> None:
         self.traffic.note(
