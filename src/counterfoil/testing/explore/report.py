@@ -25,7 +25,7 @@ RESIDUE: dict[str, str] = {
 
 
 def explore(
-    kinds: Sequence[str] = (), bounds: Bounds | None = None, *, without: str | None = None, jobs: int = 2
+    kinds: Sequence[str] = (), bounds: Bounds | None = None, *, without: str | None = None, processes: int = 2
 ) -> dict[str, Any]:
     """Explore these kinds, all without a name, each in a process of its own. The data of `counterfoil explore`.
 
@@ -38,7 +38,7 @@ def explore(
     if without is not None and without not in GUARDS:
         raise Refused("not_found", what="guard", id=without)
     context = multiprocessing.get_context("spawn")  # the guard is taken away there, and here nothing changes
-    with ProcessPoolExecutor(min(jobs, len(names)), context, _begin, (without,)) as pool:
+    with ProcessPoolExecutor(min(processes, len(names)), context, _begin, (without,)) as pool:
         found = list(pool.map(_explored, names, [bounds] * len(names), [without is not None] * len(names)))
     return {"source_digest": source_digest(), "without": without, "bounds": _limits(bounds), "kinds": found}
 
