@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from counterfoil.drills.evidence import Evidence, Row
+from counterfoil.drills.evidence import Evidence, Row, is_named
 from counterfoil.rules.absence import absence_authorises
 
 Wrong = tuple[str, str]  # (code, sentence)
@@ -103,7 +103,7 @@ def _unexplained(evidence: Evidence, receiver: str) -> int:
     left, over, nameless = dict(mine), 0, 0
     for write in evidence.held[receiver].writes:
         operation = evidence.owner_of(write)
-        named = write.get("reference") is not None or write.get("key") is not None
+        named = is_named(write)
         if operation is not None:
             left[operation["operation_id"]] = left.get(operation["operation_id"], 0) - 1
         elif named and not evidence.restored:
@@ -113,7 +113,10 @@ def _unexplained(evidence: Evidence, receiver: str) -> int:
     if evidence.restored:
         return 0 if mine else nameless
     more = sum(-count for count in left.values() if count < 0)
-    return over + more + max(0, nameless - sum(count for count in left.values() if count > 0))
+    # An attempt that sent nothing explains a write without a name only where its operation gives its writes none.
+    unnamed = evidence.unnamed(receiver, evidence.held[receiver].writes)
+    spare = sum(max(0, left[operation["operation_id"]]) for operation in unnamed)
+    return over + more + max(0, nameless - spare)
 
 
 # ---------------------------------------------------------------------- approvals
@@ -170,10 +173,19 @@ def receipts(evidence: Evidence) -> Iterator[Wrong]:
         there = evidence.records_of(operation)
         if status == "succeeded" and not operation["receipts"]:
             yield "done_without_receipt", f"{name} is called succeeded, and has no receipt."
-        if status == "succeeded" and not operation["reused"] and not there:
+        if status == "succeeded" and not operation["reused"] and not there and _nowhere(evidence, operation):
             yield "done_without_record", f"{name} is called succeeded, and {operation['receiver']} does not have it."
         if status == "failed" and there and not evidence.open_incident(operation):
             yield "failed_but_there", f"{name} is called failed, and {operation['receiver']} has {there[0]['id']}."
+
+
+def _nowhere(evidence: Evidence, operation: Row) -> bool:
+    """Whether no record may be its: of what carries no name, the receiver cannot say whose it is."""
+    receiver = operation["receiver"]
+    unnamed = evidence.unnamed(receiver, evidence.held[receiver].records)
+    lacking = [each for each in unnamed if not evidence.records_of(each)]
+    named = all(each["operation_id"] != operation["operation_id"] for each in lacking)
+    return named or len(evidence.nameless(receiver)) < len(lacking)
 
 
 def ends_closed(evidence: Evidence) -> Iterator[Wrong]:
@@ -191,6 +203,7 @@ def ends_closed(evidence: Evidence) -> Iterator[Wrong]:
 def invisible(evidence: Evidence) -> Iterator[Wrong]:
     """Everything unresolved has an owner, a deadline, a next allowed action, and a place in the inbox."""
     listed = {item["run_id"] for item in evidence.seen.inbox}
+    listed |= _waiting_for(evidence, listed)
     for run in evidence.seen.runs:
         if run["state"] in ENDED:
             continue
@@ -200,6 +213,19 @@ def invisible(evidence: Evidence) -> Iterator[Wrong]:
     for operation in evidence.seen.operations:
         if operation["status"] == "unknown" and not (operation["owner"] and operation["next_action"]["command"]):
             yield "not_visible", f"op-{operation['number']} is unknown, and nobody is told what to do about it."
+
+
+def _waiting_for(evidence: Evidence, listed: set[str]) -> set[str]:
+    """The runs that wait for a child which is listed, or which waits for one: whoever ends that ends them."""
+    children = {
+        run["run_id"]: {each["id"] for each in run.get("pending", ()) if each["kind"] == "child"}
+        for run in evidence.seen.runs
+        if (run["state"], run["reason"]) == ("waiting", "child")
+    }
+    found: set[str] = set()
+    while more := {run for run, of in children.items() if of & (listed | found)} - found:
+        found |= more
+    return found
 
 
 def _visible(run: Row, listed: set[str]) -> Iterator[tuple[str, bool]]:

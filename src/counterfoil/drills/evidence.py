@@ -80,6 +80,18 @@ class Evidence:
         id_ = operation["operation_id"]
         return [record for _, record, owner in self.records() if owner is not None and owner["operation_id"] == id_]
 
+    def nameless(self, receiver: str) -> list[Row]:
+        """Its records that carry neither our reference nor a key, and are named by no receipt."""
+        records = self.held[receiver].records
+        return [record for record in records if not is_named(record) and self.owner_of(record) is None]
+
+    def unnamed(self, receiver: str, shown: Sequence[Row]) -> list[Row]:
+        """The operations that were sent there, and that none of these records (or writes) of it names."""
+        owners = [self.owner_of(found) for found in shown if is_named(found)]
+        named = {owner["operation_id"] for owner in owners if owner is not None}
+        sent = {attempt["operation_id"] for attempt in self.seen.attempts} - named
+        return [o for o in self.seen.operations if o["receiver"] == receiver and o["operation_id"] in sent]
+
     def open_incident(self, operation: Row) -> bool:
         """Whether somebody is being asked what became of it."""
         open_ = [incident for incident in self.seen.incidents if incident["closed_at"] is None]
@@ -96,3 +108,8 @@ class Evidence:
             for entry in self.seen.entries
             if entry["kind"] == kind and entry["data"].get("operation_id") == operation["operation_id"]
         ]
+
+
+def is_named(found: Row) -> bool:
+    """Whether a record or a write carries a reference or a key."""
+    return found.get("reference") is not None or found.get("key") is not None

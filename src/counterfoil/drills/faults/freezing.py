@@ -26,6 +26,7 @@ from counterfoil.drills.faults.holding import (
     sending,
     sends,
     stopped,
+    struck,
     wait_stopped,
 )
 from counterfoil.drills.faults.replies import wait_for_write
@@ -127,11 +128,11 @@ def _newest(stage: Stage, first: Held | None) -> AttemptRecord | None:
 def _on_the_wire(stage: Stage, planned: Planned, fault: str, *, past_window: bool = False) -> Applied:
     """The request has left: it stands before the receiver, or was accepted, while its sender is frozen."""
     first = held(stage, planned, f"before:{planned.boundary}")
-    known, come = len(first.writes()), first.outside.post("wait", {"arrived": 0})["arrived"]
+    come = first.outside.post("wait", {"arrived": 0})["arrived"]
     first.outside.post("fault", {"fault": fault, "seconds": HELD_S})
     first.child.thaw()
     if fault == "slow":
-        wait_for_write(first, known)
+        wait_for_write(first, fault)
     elif not first.outside.post("wait", {"arrived": come + 1, "seconds": 20})["reached"]:
         raise NotApplied("The request did not reach the receiver.")
     first.child.freeze()
@@ -141,22 +142,12 @@ def _on_the_wire(stage: Stage, planned: Planned, fault: str, *, past_window: boo
     if past_window:
         let_pass(stage, (window_of(first.contract) or timedelta(0)) + timedelta(minutes=1))
     first.outside.post("release")
-    wait_for_own(first, fault)
+    wait_for_write(first, fault)
     thawed = _thawed(stage, first.child)
-    line = next(line for line in first.writes() if line.get("fault") == fault)
+    _, line = struck(stage, first, fault)
     proof = {"frozen": "on the wire", "decided_before": held_back, "log": line, **taken.proof, **thawed.proof}
     residue = RESIDUE if past_window else None
     return Applied(at=stage.now(), proof=proof, wrong=taken.wrong + thawed.wrong, residue=residue)
-
-
-def wait_for_own(first: Held, fault: str) -> None:
-    """Until the receiver has taken in the request that was held back."""
-    while not any(line.get("fault") == fault for line in first.writes()):
-        decided = first.outside.post("wait", {"requests": 0})["requests"]
-        if any(line.get("fault") == fault for line in first.writes()):
-            return
-        if not first.outside.post("wait", {"requests": decided + 1, "seconds": 20})["reached"]:
-            raise NotApplied("The request that was held back was never taken in.")
 
 
 # ---------------------------------------------------------------------- the second worker, and the first again

@@ -1,7 +1,7 @@
 """A process held at a boundary, and what the ledger and the receiver say of the write that is about to leave it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -94,12 +94,25 @@ def marks_of(operation: OperationRecord, contract: Contract) -> frozenset[str]:
     )
 
 
-def struck(held: Held, fault: str, before: int) -> dict[str, Any]:
-    """The line of the receiver's own log that shows the fault. Raises NotApplied when there is none after `before` lines."""
-    lines = [line for line in held.writes()[before:] if line.get("fault") == fault]
-    if not lines:
-        raise NotApplied(f"The receiver's log shows no write of {held.operation.operation_id} under {fault}.")
-    return lines[0]
+def struck(stage: Stage, first: Held, fault: str) -> tuple[Held, dict[str, Any]]:
+    """What the fault met, and the line of the receiver's own log that shows it. Raises NotApplied when there is none.
+
+    Of operations that are sent side by side another one may come first: then it is about that one.
+    """
+    line = next((line for line in first.outside.writes() if line.get("fault") == fault), None)
+    if line is None:
+        raise NotApplied(f"The receiver's log shows no write under {fault}.")
+    return about(stage, first, line), line
+
+
+def about(stage: Stage, first: Held, line: dict[str, Any]) -> Held:
+    """The operation whose write this line is; where the line carries no name, the one that was thought of."""
+    marks = {line.get("reference"), line.get("key")} - {None}
+    for operation in rows(stage, OperationRecord) if marks else ():
+        contract = contract_of(stage, operation)
+        if marks & marks_of(operation, contract):
+            return replace(first, operation=operation, contract=contract)
+    return first
 
 
 def let_pass(stage: Stage, duration: timedelta) -> None:

@@ -79,14 +79,14 @@ def lookup_lagged(stage: Stage, planned: Planned) -> Applied:
     fault = "error-after-accept" if under_key else "late" if late else "drop-reply"
     first.outside.post("fault", {"fault": fault, "seconds": late.total_seconds()})
     first.outside.post("lookup-lag", {"seconds": lag.total_seconds()})
-    before, known = len(_lookups(stage, first)), len(first.writes())
+    before = len(_lookups(stage, first))
     first.child.thaw()
     killed, wrong = (_killed(first.child), list[str]()) if under_key else (None, _ended_or_killed(first.child))
     wrong += ended(stage.start(environ=SHORT))
     results = [lookup.result for lookup in _lookups(stage, first)[before:]]
     if "absent" not in results:
         raise NotApplied(f"No lookup was made before the record was shown: {results}.")
-    line, waits = struck(first, fault, known), {"lag_s": lag.total_seconds(), "late_s": late.total_seconds()}
+    line, waits = struck(stage, first, fault)[1], {"lag_s": lag.total_seconds(), "late_s": late.total_seconds()}
     proof = {"log": line, "killed": killed, **waits, "results": results}
     return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong))
 

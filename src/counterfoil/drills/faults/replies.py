@@ -41,10 +41,9 @@ def refused(stage: Stage, planned: Planned) -> Applied:
     first = held(stage, planned, f"before:{planned.boundary}")
     words = refusal_in(first.contract)
     status, body = words or (422, None)
-    known = len(first.writes())
     first.outside.post("fault", {"fault": "refuse", "status": status, "body": body})
     wrong = _goes_on(first)
-    line = struck(first, "refuse", known)
+    first, line = struck(stage, first, "refuse")
     if line.get("status") != status:
         raise NotApplied(f"The receiver answered {line.get('status')}, not {status}.")
     if words is None:
@@ -58,13 +57,12 @@ def refused(stage: Stage, planned: Planned) -> Applied:
 def hung(stage: Stage, planned: Planned) -> Applied:
     """The receiver accepts and never answers: the request's time runs out on the clock of the case."""
     first = held(stage, planned, f"before:{planned.boundary}", BY_ITS_CLOCK)
-    known = len(first.writes())
     first.outside.post("fault", {"fault": "hang"})
     first.child.thaw()
-    wait_for_write(first, known)
+    wait_for_write(first, "hang")
     let_pass(stage, first.contract.request_timeout + PAST)
     wrong = ended(first.child)
-    line = struck(first, "hang", known)
+    first, line = struck(stage, first, "hang")
     problem = _ended_by(stage, first)
     if "Timeout" not in problem:
         raise NotApplied(f"The attempt did not end because its time ran out: {problem!r}")
@@ -73,14 +71,18 @@ def hung(stage: Stage, planned: Planned) -> Applied:
     return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong), ends=SPENT)
 
 
-def wait_for_write(first: Held, known: int) -> None:
-    """Until the receiver has decided one more write of this operation."""
-    while len(first.writes()) <= known:
+def wait_for_write(first: Held, fault: str) -> None:
+    """Until the receiver has decided the write that the fault met."""
+    while not _met(first, fault):
         decided = first.outside.post("wait", {"requests": 0})["requests"]
-        if len(first.writes()) > known:
+        if _met(first, fault):
             return
         if not first.outside.post("wait", {"requests": decided + 1, "seconds": 20})["reached"]:
-            raise NotApplied("Nothing reached the receiver.")
+            raise NotApplied(f"No write reached the receiver under {fault}.")
+
+
+def _met(first: Held, fault: str) -> bool:
+    return any(line.get("fault") == fault for line in first.outside.writes())
 
 
 def refusal_in(contract: Contract) -> tuple[int, dict[str, Any] | None] | None:
@@ -101,10 +103,9 @@ def refusal_in(contract: Contract) -> tuple[int, dict[str, Any] | None] | None:
 
 def _answered(stage: Stage, planned: Planned, fault: str, more: Mapping[str, Any]) -> Applied:
     first = held(stage, planned, f"before:{planned.boundary}")
-    known = len(first.writes())
     first.outside.post("fault", {"fault": fault, **more})
     wrong = _goes_on(first)
-    line = struck(first, fault, known)
+    _, line = struck(stage, first, fault)
     ends = SPENT if fault == "drop-reply" else None
     proof = {"log": line, "frozen_to_arm": first.child.pid}
     return Applied(at=stage.now(), proof=proof, wrong=tuple(wrong), ends=ends)
