@@ -25,12 +25,14 @@ from counterfoil.store.records import changed
 from counterfoil.store.transaction import Transaction
 
 HOUR_US = 3600 * 1_000_000
-REST_US = 1_000_000  # a run that was just suspended is not taken up again before that
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend(RunVerb):
-    """Every branch waits. Gives True, or False when something arrived since `seen`, which the execution must read first."""
+    """Every branch waits. Gives True, or False when something arrived since `seen`, which the execution must read first.
+
+    `asked_at` is when the driver's own clock said so; None where that is the ledger's.
+    """
 
     fence: int
     seen: int
@@ -41,6 +43,7 @@ class Suspend(RunVerb):
     deadline_at: int | None
     owner: str
     owner_then: str | None
+    asked_at: int | None = None
     boundary: ClassVar[str] = "run.waiting"
 
     def decide(self, tx: Transaction) -> bool:
@@ -54,8 +57,8 @@ class Suspend(RunVerb):
                 waiting_since=tx.now if self.why == "review" else None,
                 reason=self.why,
                 sentence=self.sentence,
-                due_at=_not_past(self.due_at, tx.now),
-                deadline_at=_not_past(self.deadline_at, tx.now),
+                due_at=self._by_the_ledger(self.due_at, tx.now),
+                deadline_at=self._by_the_ledger(self.deadline_at, tx.now),
                 owner=self.owner,
                 owner_then=self.owner_then,
                 executing=0,
@@ -66,10 +69,12 @@ class Suspend(RunVerb):
         tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits})
         return True
 
-
-def _not_past(at: int | None, now: int) -> int | None:
-    """Whoever waits by a clock that was put back waits for what is past here, and would be taken up again and again."""
-    return None if at is None else max(at, now + REST_US)
+    def _by_the_ledger(self, at: int | None, now: int) -> int | None:
+        """The ledger's time never goes back. By a clock that was put back something is to come that is past here, and the run
+        would be taken up again and again: it waits as long as its driver meant."""
+        if at is None or self.asked_at is None or not self.asked_at < at <= now:
+            return at
+        return now + at - self.asked_at
 
 
 @dataclass(frozen=True, slots=True)

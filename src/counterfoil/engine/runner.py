@@ -157,7 +157,8 @@ class Runner:
         budget_owner = parsed(self.run.budget)["owner"]
         deadlines = [wait.deadline_at for wait in shown if wait.deadline_at is not None]
         # No owner, no wait: what has no deadline of its own falls to the budget's owner after a day.
-        deadline = min(deadlines, default=self.opened.clock.now_us() + budget_owner["within_us"])
+        now = self.opened.clock.now_us()
+        deadline = min(deadlines, default=now + budget_owner["within_us"])
         listed = [
             {"kind": wait.kind, "id": wait.id, "since_at": wait.since_at, "deadline_at": wait.deadline_at}
             for wait in shown
@@ -166,6 +167,7 @@ class Runner:
             self.run.run_id, self.run.fence, self.execution.journal.seen, listed, first.kind if first else "timer",
             first.sentence if first else "Waits.", due if due is not None else deadline, deadline,
             (first.owner if first else None) or budget_owner["name"], (first.owner_then if first else None) or budget_owner["then"],
+            now,
         )  # fmt: skip
 
     async def _park(self, demand: Demand, *, void: int | None = None, failure: dict[str, Any] | None = None) -> bool:
