@@ -12,6 +12,7 @@ from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.drill_files import check_writable, written
 from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.terminated import as_interrupted
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def add_to(root: Group) -> None:
             invocation.warn("drill_left_out", f"{each} has no scenario, and others have: it is not drilled.")
         receivers, alone = _receivers(app, _adapter(receiver), receiver_url)
         asked = Wanted(listed, only, 1 if alone else players, seed, receivers, register)
-        answer = _drilled(invocation, found, asked) if mutate is None else _mutated(invocation, found, mutate, asked)
+        with as_interrupted():
+            answer = (
+                _drilled(invocation, found, asked) if mutate is None else _mutated(invocation, found, mutate, asked)
+            )
         written(answer.data, html=html, junit=junit)
         return answer
 

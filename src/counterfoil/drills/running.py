@@ -60,13 +60,24 @@ class Player:
     """One fork server and one set of receivers. Used by one thread at a time."""
 
     def __init__(
-        self, target: Target, folder: Path, environ: dict[str, str], receivers: Receivers, seed: int, *, keep: bool = False
+        self,
+        target: Target,
+        folder: Path,
+        environ: dict[str, str],
+        receivers: Receivers,
+        seed: int,
+        *,
+        keep: bool = False,
     ) -> None:
         self._target, self._folder, self._environ, self._keep = target, folder, environ, keep
         self._receivers, self._seed = receivers, seed
         self._numbers = count(1)
         self._clock = SystemClock()
-        self._children = Children(target.place, environ=environ)
+        try:
+            self._children = Children(target.place, environ=environ)
+        except ChildFailed as failed:  # it could be imported here, and cannot in a process of its own
+            receivers.close()
+            raise Refused("app_not_found", target=target.place, problem=_last_line(failed)) from failed
 
     def learn(self, scenario: Scenario) -> Learned:
         """A clean run. Raises Refused(drill_not_clean) when it does not complete."""
