@@ -2,12 +2,12 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
 @contextmanager
-def as_interrupted() -> Iterator[None]:
+def as_interrupted() -> Generator[None]:
     """In here SIGTERM raises KeyboardInterrupt. Elsewhere than in the main thread nothing can be set, and nothing is."""
     if threading.current_thread() is not threading.main_thread():
         yield
