@@ -100,6 +100,27 @@ def test_a_run_that_waits_while_the_clock_is_put_back_is_not_taken_up_again_and_
     assert played.records == 1 and entries[0] < 60, entries
 
 
+def test_an_intention_prepared_while_a_restore_is_unfinished_still_has_its_business_key() -> None:
+    """What is minted then counts as maybe sent, so nobody looked at its business key: two runs, two records of one number."""
+
+    def directed(stage: Stage) -> None:
+        backup: list[Path] = []
+        both = [Act(kind="perform", name="listed", number="1", amount=amount) for amount in (7, 8)]
+        stage.book.wishes = [
+            Wish(f"request-{n}", Plan(acts=[act]), START_US + at, None)
+            for n, (act, at) in enumerate(zip(both, (11_000_000, 12_000_000), strict=True), 1)
+        ]
+        stage.trouble.down_for = (0.0, 0.5)
+        first = Wish("request-0", Plan(acts=[_perform("keyed", "0")]), START_US + 1_000_000, None)
+        stage.book.wishes.insert(0, first)
+        stage.at(0.5, lambda: backup.append(stage.site.back_up()))
+        stage.at(9.0, lambda: stage.trouble.put_back(backup[0]))
+
+    for seed in range(3):
+        played = play(seed, options=replace(QUIET, calm_after=200.0), directed=directed)
+        assert played.violations == [], played.violations
+
+
 def _die(stage: Stage) -> None:
     for process in list(stage.world.processes):
         if process is not stage.world.outside:

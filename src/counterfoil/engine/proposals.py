@@ -155,7 +155,8 @@ class Prepare(RunVerb):
             tx.put(proposal)
         else:
             operation = tx.must(OperationRecord, self.operation_id)
-        if operation.status is OperationStatus.PREPARED and not operation.sent:
+        # Not `sent`: what is minted while a restore is unfinished counts as sent, and still names an intention.
+        if operation.status is OperationStatus.PREPARED and not operation.attempts:
             operation = self._intention(tx, operation)
         operation = _unwanted(run, operation)
         tx.put(operation)
