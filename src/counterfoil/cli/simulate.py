@@ -50,7 +50,9 @@ def add_to(top: Group) -> None:
     def simulate(
         invocation: Invocation,
         seed: Annotated[int, typer.Option(min=0, max=LARGEST, help="The first schedule's; the next has one more.")],
-        runs: Annotated[int | None, typer.Option(min=1, help="How many schedules; 100 where nothing is said.")] = None,
+        runs: Annotated[
+            int | None, typer.Option(min=1, help="So many drawn schedules; else the focused ones and 40.")
+        ] = None,
         seconds: Annotated[float | None, typer.Option(min=1, help="Schedules for so long instead.")] = None,
         off: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A disturbance to leave out.")] = None,
     ) -> Any:

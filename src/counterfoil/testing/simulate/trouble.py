@@ -152,6 +152,17 @@ class Trouble:
         self.put_back(self._chance.choice(self._backups))
         return True
 
+    def without_workers(self, seconds: float) -> None:
+        """Every worker dies, and none is started for so long. People go on."""
+        self._is_down = True
+        for process in self._ours(workers_only=True):
+            process.die()
+
+        def up() -> None:
+            self._is_down = False
+
+        self._loop.call_later(seconds, up)
+
     def put_back(self, backup: Path) -> None:
         """The database of a while ago is put back; the marker outside stays. Clients ask again for what they were promised."""
         self._is_down = True
