@@ -266,7 +266,9 @@ def test_a_restore_makes_every_open_operation_maybe_sent(ledger: Filled) -> None
     assert begun(ledger) == 1
     operation = ledger.operation()
     assert (operation.sent, operation.version) == (1, before.version + 1)
-    assert operation.first_sent_at == ledger.clock.now - 5  # since the restored head: when the last thing it knows was stored
+    assert (
+        operation.first_sent_at == ledger.clock.now - 5
+    )  # since the restored head: when the last thing it knows was stored
     assert [review.void for review in ledger.reviews()] == ["restored"]
     ruled = ledger.ask(in_flight_verb(ledger))
     assert isinstance(ruled, Advanced)

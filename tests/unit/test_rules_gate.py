@@ -17,7 +17,7 @@ WHOLE = Rehearsal("m:refund", "sha256:t", 0, (SEND,), (PASSED,))
 
 @pytest.mark.parametrize(
     ("gate", "environments", "review"),
-    product(Gate, [set(), {"test"}, {"live"}, {"test", "live"}], [True, False]),
+    list(product(Gate, [set(), {"test"}, {"live"}, {"test", "live"}], [True, False])),
 )
 def test_what_is_reviewed_is_attended_and_one_word_for_live_is_enough(
     gate: Gate, environments: set[str], review: bool
@@ -35,7 +35,7 @@ def test_a_drill_speaks_for_exactly_one_operation_contract_and_version(other: di
     assert not covered(SEND, [], [], 10)
 
 
-@pytest.mark.parametrize(("revoked_at", "now"), product([None, 50], [99, 100, 101]))
+@pytest.mark.parametrize(("revoked_at", "now"), list(product([None, 50], [99, 100, 101])))
 def test_a_waiver_stands_until_its_end_or_until_it_is_taken_back(revoked_at: int | None, now: int) -> None:
     waiver = replace(WAIVER, revoked_at=revoked_at)
     expected = revoked_at is None and now < 100

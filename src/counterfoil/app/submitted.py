@@ -71,7 +71,9 @@ def waits_for_person(reader: Reader, run: RunRecord, now: int) -> bool:
     An answer makes the run due at once.
     """
     if reader.installation is not None:
-        now = max(now, reader.installation.clock_us)  # after a wall clock that went back the database is ahead of this host
+        now = max(
+            now, reader.installation.clock_us
+        )  # after a wall clock that went back the database is ahead of this host
     if run.state is RunState.WAITING and run.reason == "review":
         return run.due_at is None or run.due_at > now
     if run.state is RunState.WAITING and run.reason == "child":

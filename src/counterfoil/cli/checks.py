@@ -39,7 +39,13 @@ def examined(console: "Console", data: Any) -> None:
     if data["unattended"]:
         heading(console, "sent without a review")
         rows = [
-            (u["operation"], u["environment"], u["drill_at"], u["undrilled_version"], None if u["waiver"] is None else u["waiver"]["until"])
+            (
+                u["operation"],
+                u["environment"],
+                u["drill_at"],
+                u["undrilled_version"],
+                None if u["waiver"] is None else u["waiver"]["until"],
+            )
             for u in data["unattended"]
         ]
         table(console, ("operation", "environment", "drilled", "of another version", "waived until"), rows, empty="")

@@ -84,7 +84,9 @@ def drilled(console: "Console", data: Mapping[str, Any]) -> None:
         heading(console, "registered")
         _registered(console, data["registered"])
     if data.get("kept"):
-        sentence(console, f"The ledgers of the unresolved cases are kept in {data['kept']}, so that their commands work.")
+        sentence(
+            console, f"The ledgers of the unresolved cases are kept in {data['kept']}, so that their commands work."
+        )
     console.print()
     failed = any(case["verdict"] not in VERDICTS or case["verdict"] == "fail" for case in cases)
     failed = failed or any(not each["caught_by"] for each in list_at(data, "guards"))

@@ -45,7 +45,10 @@ def _more_than_may_be(evidence: Evidence) -> Iterator[Wrong]:
         if mine and len(nameless) > len(lacking):
             names = ", ".join(f"op-{operation['number']}" for operation in mine)
             ids = ", ".join(str(record["id"]) for record in nameless)
-            yield DUPLICATES, f"{receiver} holds more records than {names} may have made once; without a name are {ids}."
+            yield (
+                DUPLICATES,
+                f"{receiver} holds more records than {names} may have made once; without a name are {ids}.",
+            )
 
 
 def _identity(record: Row, operation: Row | None) -> tuple[str, str]:

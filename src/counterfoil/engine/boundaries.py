@@ -24,7 +24,12 @@ class Boundary:
 
 
 BOUNDARIES: tuple[Boundary, ...] = (
-    Boundary("installation.changed", COMMIT, "install, people, grants, tokens, sign-ins, suspensions, drills, waivers, restores", 0),
+    Boundary(
+        "installation.changed",
+        COMMIT,
+        "install, people, grants, tokens, sign-ins, suspensions, drills, waivers, restores",
+        0,
+    ),
     Boundary("run.submitted", COMMIT, "submit", 1),
     Boundary("run.claimed", COMMIT, "claim", 2),
     Boundary("lease.renewed", COMMIT, "renew", 2),

@@ -7,7 +7,7 @@ Processes that are gone all have one name.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.installation import BusinessKeyRecord, IncidentRecord, InstallationRecord, SuspensionRecord
 from counterfoil.model.journal import GENESIS
@@ -90,7 +90,7 @@ def earlier(rows: Rows, by: int, now: int) -> Rows:
 
 
 def _kind(row: Any) -> type[Any]:
-    return type(row)
+    return cast("type[Any]", type(row))
 
 
 def _every(rows: Rows) -> Iterator[Any]:
