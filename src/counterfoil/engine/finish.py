@@ -29,10 +29,7 @@ HOUR_US = 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Suspend(RunVerb):
-    """Every branch waits. Gives True, or False when something arrived since `seen`, which the execution must read first.
-
-    `asked_at` is when the driver's own clock said so; None where that is the ledger's.
-    """
+    """Every branch waits. Gives True, or False when something arrived since `seen`, which the execution must read first."""
 
     fence: int
     seen: int
@@ -43,7 +40,7 @@ class Suspend(RunVerb):
     deadline_at: int | None
     owner: str
     owner_then: str | None
-    asked_at: int | None = None
+    asked_at: int | None = None  # by the driver's own clock; None: it is the ledger's
     boundary: ClassVar[str] = "run.waiting"
 
     def decide(self, tx: Transaction) -> bool:
