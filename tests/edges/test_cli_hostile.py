@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
@@ -14,6 +15,11 @@ from counterfoil.cli import demo
 from counterfoil.cli.schema import schema_of
 from counterfoil.cli.shapes import EXITS
 from counterfoil.cli.tree import command
+from counterfoil.drills.running import Ensemble
+from counterfoil.model.errors import Refused
+from counterfoil.testing import simulate as simulating
+from counterfoil.testing.explore import report as exploring
+from counterfoil.testing.simulate.running import Report
 from tests.edges.cli_bench import Cli, Ended, installed
 
 # The first takes seconds, and is given nothing but a place; the second serves until it is told to end.
@@ -49,8 +55,26 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     (cli.folder / "folder.db").mkdir()
     (cli.folder / "in.json").write_text('{"number": "7"}')
     (cli.folder / "bad.json").write_bytes(b'{"number": "7')
-    with mock.patch.object(demo, "_stories", return_value=lambda options: {"stories": [], "paths": {}}):
+    with (
+        mock.patch.object(demo, "_stories", return_value=lambda options: {"stories": [], "paths": {}}),
+        mock.patch.object(exploring, "ProcessPoolExecutor", Unexplored),
+        mock.patch.object(simulating, "simulate", lambda seed, **asked: Report(seed)),
+        mock.patch.object(Ensemble, "__enter__", unplayed),
+    ):
         yield cli
+
+
+# What plays for minutes is read and checked as it was typed, and then not played.
+class Unexplored(nullcontext[Any]):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(self)
+
+    def map(self, *given: Any) -> list[Any]:
+        return []
+
+
+def unplayed(ensemble: Ensemble) -> None:
+    raise Refused("drill_not_clean", workflow=ensemble.target.text, problem="it was not played")
 
 
 def holds(ended: Ended, *, as_json: bool) -> None:

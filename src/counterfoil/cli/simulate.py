@@ -46,7 +46,7 @@ def simulated(console: "Console", data: Any) -> None:
 def add_to(top: Group) -> None:
     """Add the command."""
 
-    @top.command("simulate", data=SHAPE, shows=simulated)
+    @top.command("simulate", data=SHAPE, shows=simulated, also=(FOUND,))
     def simulate(
         invocation: Invocation,
         seed: Annotated[int, typer.Option(min=0, max=LARGEST, help="The first schedule's; the next has one more.")],
