@@ -18,7 +18,7 @@ from counterfoil.app.tracing import Exporting
 from counterfoil.engine.administration import NewPerson
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord, RunState
-from counterfoil.testing.bench_child import place, skip_time
+from counterfoil.testing.bench_child import place, run_of, skip_time, working
 from counterfoil.testing.powercut import PowerCut
 from tests.crash import rude, story
 
@@ -247,15 +247,10 @@ async def lived(app: App, arguments: dict[str, Any], missed: Callable[[], None] 
     runs = [(await app.submit(workflow, ORDER, request_id="r-1")).run_id]
     if workflow is story.everything:
         runs.append((await app.submit(story.waiter, ORDER, request_id="w-1")).run_id)
-    opened, changed, loop = app.open(), asyncio.Event(), asyncio.get_running_loop()
-    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
-    worker = app.new_worker()
-    part = asyncio.create_task(worker.run())
-    try:
+    async with working(app) as here:
+        worker = here.worker
         while True:
-            changed.clear()
-            if part.done():
-                part.result()
+            here.look()
             if worker.problems:
                 if missed is None:
                     raise worker.problems[0]
@@ -267,17 +262,7 @@ async def lived(app: App, arguments: dict[str, Any], missed: Callable[[], None] 
             for run in stored:
                 await acted(app, run)
                 skip_time(app, worker, run.run_id)
-            await opened.clock.wait(changed, opened.clock.now_us() + 20_000)
-    finally:
-        worker.stop()
-        await asyncio.wait([part])
-
-
-def run_of(app: App, run_id: str) -> RunRecord:
-    with app.open().read() as reader:
-        run = reader.get(RunRecord, run_id)
-    assert run is not None
-    return run
+            await here.wait()
 
 
 async def acted(app: App, run: RunRecord) -> None:

@@ -46,11 +46,6 @@ class Evidence:
         """Whether this database knows that it may lack what was written since."""
         return self.seen.restore.get("recognised_by") is not None
 
-    def attempts_of(self, operation: Row) -> list[Row]:
-        """Its attempts, in order."""
-        mine = [attempt for attempt in self.seen.attempts if attempt["operation_id"] == operation["operation_id"]]
-        return sorted(mine, key=lambda attempt: attempt["n"])
-
     def owner_of(self, found: Row) -> Row | None:
         """The operation that a record or a write of a receiver belongs to: by our reference, our key, or its receipt."""
         by_reference = {operation["operation_id"]: operation for operation in self.seen.operations}

@@ -16,12 +16,11 @@ from counterfoil.app.submitted import waits_for_person
 from counterfoil.engine.administration import NewPerson
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord, RunState
-from counterfoil.testing.bench_child import arm, place, skip_time
+from counterfoil.testing.bench_child import arm, place, run_of, skip_time, working
 
 SECRET = "drill"
 REVIEWERS = ("ana", "oscar", "ines")
 HASH = hashed(SECRET, "d1")  # slow on purpose, so it is made once, before the children are forked
-LOOK_US = 20_000
 AT_BOUNDARIES = frozenset({"crash_at", "freeze_at", "passed", "watch"})
 
 Say = Callable[[object], None]
@@ -84,35 +83,26 @@ async def submitted(app: App, arguments: dict[str, Any]) -> dict[str, Any]:
 async def _lived(app: App, arguments: dict[str, Any], say: Say, *, answers: bool) -> None:
     said = await submitted(app, arguments)
     say(said)
-    run_id, opened = str(said["run_id"]), app.open()
-    changed, loop = asyncio.Event(), asyncio.get_running_loop()
-    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
-    worker = app.new_worker()
-    part = asyncio.create_task(worker.run())
-    try:
+    run_id = str(said["run_id"])
+    async with working(app) as here:
         while True:
-            changed.clear()
-            if part.done():
-                part.result()
-            if worker.problems:
-                raise worker.problems[0]
+            here.look()
+            if here.worker.problems:
+                raise here.worker.problems[0]
             # One look for both: a run that begins to wait after it is not at rest, but not asked about yet.
             run = run_of(app, run_id)
-            acted = answers and await _people(app, run, arguments["signals"])
+            acted = answers and await people(app, run, arguments["signals"])
             if not acted and at_rest(app, run):
                 say({"at_rest": {"run_id": run_id, "state": run.state.value, "reason": run.reason}})
                 return
-            skip_time(app, worker, run_id)
-            await opened.clock.wait(changed, opened.clock.now_us() + LOOK_US)
-    finally:
-        worker.stop()
-        await asyncio.wait([part])
+            skip_time(app, here.worker, run_id)
+            await here.wait()
 
 
 # ---------------------------------------------------------------------- people
 
 
-async def _people(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
+async def people(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
     """What people do about a waiting run, each time they look. Doubts are left as they are. True if somebody acted."""
     if run.state is not RunState.WAITING:
         return False
@@ -149,14 +139,6 @@ async def _signalled(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
 
 
 # ---------------------------------------------------------------------- looking
-
-
-def run_of(app: App, run_id: str) -> RunRecord:
-    """A run as it is stored."""
-    with app.open().read() as reader:
-        run = reader.get(RunRecord, run_id)
-    assert run is not None, "a submitted run is stored"
-    return run
 
 
 def at_rest(app: App, run: RunRecord) -> bool:

@@ -1,6 +1,5 @@
 """A stage: one case's folder, database, clock and receivers, and the children that live and die on it."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -128,9 +127,3 @@ class Stage:
             if child.status is None:
                 child.kill()
         self.clock.close()
-
-
-def exited(child: Child) -> dict[str, Any]:
-    """How a child ended, as facts for a proof."""
-    status = child.status
-    return {"pid": child.pid, "wait_status": status, "killed": status is not None and os.WIFSIGNALED(status)}

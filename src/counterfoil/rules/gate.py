@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from counterfoil.model.drill import Covered, DrillRecord, Rehearsal, WaiverRecord
+from counterfoil.rules.situation import DAY_US
 
-DAY_US = 24 * 3600 * 1_000_000
 LONGEST_WAIVER_US = 90 * DAY_US
 
 

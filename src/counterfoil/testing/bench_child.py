@@ -3,8 +3,9 @@
 import asyncio
 import importlib
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGSTOP, pthread_kill
 from threading import get_ident
@@ -14,6 +15,7 @@ from counterfoil.app.application import App
 from counterfoil.app.submitted import waits_for_person
 from counterfoil.engine.boundaries import crash_point
 from counterfoil.engine.worker import Worker
+from counterfoil.engine.writer import Touched
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.testing.clock import SharedClock
 
@@ -71,24 +73,55 @@ def redirect(app: App, receivers: dict[str, str], credentials: Sequence[str] = (
 async def drive(app: App, run_id: str) -> RunRecord:
     """Work until the run has ended or waits for a person. Where only time is missing, a shared clock skips it."""
     opened = app.open()
-    worker = app.new_worker()
-    part = asyncio.create_task(worker.run())
-    changed = asyncio.Event()
-    try:
+    async with working(app) as here:
         while True:
-            if part.done():
-                part.result()
-            run = _stored(app, run_id)
-            now = opened.clock.now_us()
+            here.look()
+            run = run_of(app, run_id)
             with opened.read() as reader:
-                waits = waits_for_person(reader, run, now)
+                waits = waits_for_person(reader, run, opened.clock.now_us())
             if run.state.ended or waits:
                 return run
-            skip_time(app, worker, run.run_id)
-            await opened.clock.wait(changed, now + LOOK_US)
+            skip_time(app, here.worker, run.run_id)
+            await here.wait()
+
+
+@dataclass(slots=True)
+class Working:
+    """A worker in this process, and whoever looks at what it does: `look`, see, `wait`, and again."""
+
+    worker: Worker
+    _part: asyncio.Task[None]
+    _changed: asyncio.Event
+
+    def look(self) -> None:
+        """What is committed from here on ends the next wait. Raises what ended the worker."""
+        self._changed.clear()
+        if self._part.done():
+            self._part.result()
+
+    async def wait(self) -> None:
+        """Until something is committed by this process, or for a short while: others commit, too."""
+        clock = self.worker.opened.clock
+        await clock.wait(self._changed, clock.now_us() + LOOK_US)
+
+
+@asynccontextmanager
+async def working(app: App) -> AsyncGenerator[Working]:
+    """A worker while the block is open. It drains before the block is left."""
+    opened, changed, loop = app.open(), asyncio.Event(), asyncio.get_running_loop()
+
+    def committed(touched: Touched) -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    worker = app.new_worker()
+    opened.listeners.add(committed)
+    part = asyncio.create_task(worker.run())
+    try:
+        yield Working(worker, part, changed)
     finally:
         worker.stop()
         await asyncio.wait([part])
+        opened.listeners.discard(committed)
 
 
 def skip_time(app: App, worker: Worker, run_id: str) -> None:
@@ -106,7 +139,8 @@ def skip_time(app: App, worker: Worker, run_id: str) -> None:
         clock.skip_to(min(due))
 
 
-def _stored(app: App, run_id: str) -> RunRecord:
+def run_of(app: App, run_id: str) -> RunRecord:
+    """A run as it is stored."""
     with app.open().read() as reader:
         run = reader.get(RunRecord, run_id)
     assert run is not None, "a submitted run is stored"

@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 from counterfoil.app.application import App
-from counterfoil.drills.life import LOOK_US, Say, answered, at_rest, placed, run_of, submitted
+from counterfoil.drills.life import Say, at_rest, people, placed, submitted
 from counterfoil.engine.leases import HEARTBEAT_US
 from counterfoil.engine.worker import Worker
 from counterfoil.model.errors import Refused
-from counterfoil.model.run import RunRecord, RunState
+from counterfoil.model.run import RunRecord
 from counterfoil.store.port import StorageError
-from counterfoil.testing.bench_child import skip_time
+from counterfoil.testing.bench_child import run_of, skip_time, working
 from counterfoil.testing.clock import SharedClock
 
 BEAT = timedelta(microseconds=HEARTBEAT_US)
@@ -44,16 +44,11 @@ def goes_on(app: App, arguments: dict[str, Any], say: Say) -> None:
 async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> None:
     """Submit, answer what is asked, work, until the run is at rest and `looks.rest` says so."""
     run_id = await _submitted(app, arguments, say, looks)
-    opened = app.open()
-    changed, loop = asyncio.Event(), asyncio.get_running_loop()
-    opened.listeners.add(lambda _: loop.call_soon_threadsafe(changed.set))
-    worker, beats = app.new_worker(), app.boundaries.passed["worker.seen"]
-    part, troubled = asyncio.create_task(worker.run()), False
-    try:
+    beats, troubled = app.boundaries.passed["worker.seen"], False
+    async with working(app) as here:
+        worker = here.worker
         while True:
-            changed.clear()
-            if part.done():
-                part.result()
+            here.look()
             looks.each()
             troubled = _told(worker, looks) or troubled
             run = run_of(app, run_id)  # one look for both, as in life.py
@@ -69,21 +64,7 @@ async def lived(app: App, arguments: dict[str, Any], say: Say, looks: Looks) -> 
                 skip_time(app, worker, run_id)
                 if troubled:  # a worker looks again at what it let go of when it beats
                     _advance(app, worker)
-            await opened.clock.wait(changed, opened.clock.now_us() + LOOK_US)
-    finally:
-        worker.stop()
-        await asyncio.wait([part])
-
-
-async def people(app: App, run: RunRecord, signals: dict[str, Any]) -> bool:
-    """What people do about a waiting run, each time they look. True if somebody acted."""
-    if run.state is not RunState.WAITING:
-        return False
-    if run.reason != "signal":
-        return await answered(app) > 0
-    for name, payload in signals.items():
-        await app.signals.send(run.run_id, name, payload, signal_id=f"drill-{name}")
-    return bool(signals)
+            await here.wait()
 
 
 def told(run: RunRecord) -> dict[str, Any]:
