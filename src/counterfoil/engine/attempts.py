@@ -98,16 +98,7 @@ class MarkInFlight(RunVerb):
         """Other bytes under a key that carried some already: at this receiver that may be a second effect."""
         mismatched = replace(operation, version=operation.version + 1, key_state="mismatched")
         tx.put(mismatched)
-        tx.append(
-            self.run_id,
-            EntryKind.RULED,
-            name=operation.name,
-            data={
-                "operation_id": operation.operation_id,
-                "version": operation.proposal_version,
-                "key_state": mismatched.key_state,
-            },
-        )
+        _ruled(tx, operation, key_state=mismatched.key_state)
         return advanced(tx, self.target, mismatched)
 
     def _attempt(self, tx: Transaction, operation: OperationRecord, key_number: int) -> AttemptRecord:
@@ -288,14 +279,11 @@ class SenderGone(RunVerb):
             if attempt.attempt_id in self.attempt_ids and attempt.sender_gone_at is None:
                 tx.put(replace(attempt, sender_gone_at=tx.now, ended_at=attempt.ended_at or tx.now))
         operation = operation_in(tx, self.target)
-        tx.append(
-            self.run_id,
-            EntryKind.RULED,
-            name=operation.name,
-            data={
-                "operation_id": operation.operation_id,
-                "version": operation.proposal_version,
-                "sender_gone": list(self.attempt_ids),
-            },
-        )
+        _ruled(tx, operation, sender_gone=list(self.attempt_ids))
         return advanced(tx, self.target, operation)
+
+
+def _ruled(tx: Transaction, operation: OperationRecord, **learned: Any) -> None:
+    """An entry of what was learned about the operation, which closes nothing."""
+    said = {"operation_id": operation.operation_id, "version": operation.proposal_version, **learned}
+    tx.append(operation.run_id, EntryKind.RULED, name=operation.name, data=said)
