@@ -39,8 +39,18 @@ def found(app: App, arguments: dict[str, Any], say: Say) -> None:
 def meet(app: App, arguments: dict[str, Any], say: Say) -> None:
     """Stop once the database is open; thawed, submit and live. Whoever thaws several makes them submit at once."""
     placed(app, arguments, say)
-    app.clock = _Patient(Path(arguments["clock"]), app)
     _stop()
+    _beside_another(app, arguments, say)
+
+
+def live_beside_another(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `life.live`, while another process drives a run of its own."""
+    placed(app, arguments, say)
+    _beside_another(app, arguments, say)
+
+
+def _beside_another(app: App, arguments: dict[str, Any], say: Say) -> None:
+    app.clock = _Patient(Path(arguments["clock"]), app)
     asyncio.run(lived(app, arguments, say, Looks()))
     app.close()
 

@@ -17,7 +17,7 @@ from counterfoil.testing.children import Child
 
 TWICE, SAME, OTHER = "two-deliveries", "resubmit-same", "resubmit-other"
 OTHER_ID = "drill-again"
-MEET, SUBMIT = f"{MODULE}:meet", f"{MODULE}:submit_again"
+MEET, BESIDE, SUBMIT = f"{MODULE}:meet", f"{MODULE}:live_beside_another", f"{MODULE}:submit_again"
 
 
 # ---------------------------------------------------------------------- where they apply
@@ -92,7 +92,8 @@ def _under_one_id(stage: Stage, planned: Planned) -> Applied:
 
 
 def _under_two_ids(stage: Stage, planned: Planned) -> Applied:
-    both = [stopped(stage, planned.boundary), stopped(stage, planned.boundary, request_id=OTHER_ID)]
+    ids = (stage.request_id, OTHER_ID)
+    both = [stopped(stage, planned.boundary, BESIDE, request_id=request_id) for request_id in ids]
     proof = _met(both)
     keys = {(o.name, o.business_key) for o in rows(stage, OperationRecord) if o.name == planned.operation}
     if len(keys) > 1:
