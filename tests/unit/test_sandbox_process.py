@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -264,7 +265,8 @@ def test_it_does_not_outlive_a_killed_parent() -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=8) as connection:
             parent.stdin.write(b"\n")
             parent.stdin.flush()
-            assert connection.recv(1) == b"", "the connection ends with the sandbox"
+            with suppress(ConnectionResetError):  # it ends with the sandbox, taken up by it before that or not
+                assert connection.recv(1) == b""
         assert parent.wait() == -signal.SIGKILL
 
 

@@ -22,7 +22,7 @@ _LONGEST_NUMBER = 16
 
 
 def everything(request: Request) -> StreamingResponse:
-    """`changed` after any commit, `alive` otherwise; ends when the console closes or the session does."""
+    """`changed` at once and after any commit, `alive` otherwise; ends when the console closes or the session does."""
     return _streamed(_any_messages(request, console_of(request)))
 
 
@@ -40,7 +40,8 @@ def _streamed(messages: AsyncGenerator[str]) -> StreamingResponse:
 
 async def _any_messages(request: Request, console: Console) -> AsyncGenerator[str]:
     async with console.changes.of_any() as following:
-        yield f"retry: {RETRY_MS}\n\n{_message('alive')}"
+        # What was committed between the page and its stream is in neither: a list is fetched once more.
+        yield f"retry: {RETRY_MS}\n\n{_message('changed')}"
         while await _goes_on(request, console):
             changed = await _waited(console, following)
             if not await _goes_on(request, console):

@@ -16,6 +16,10 @@ def run_around(at: Desk, run_id: str) -> dict[str, Any]:
     return {"run_id": run_id, "number": None, "records": {"operations": [], "approvals": []}}
 
 
-def newest_around(at: Desk, run: dict[str, Any]) -> int:
-    """What a page that follows the run has seen of it; -1 where it follows nothing."""
-    return -1 if run["number"] is None else int(at.evidence.newest(run["run_id"])["sequence"])
+def newest_around(at: Desk, run_id: str) -> int:
+    """The newest entry that a page holds whole; -1 where the run is not seen. To be asked before anything that the page
+    shows is read: what is committed in between is then told by the page's stream, not missed by both."""
+    try:
+        return int(at.evidence.newest(run_id)["sequence"])
+    except Refused:
+        return -1

@@ -25,6 +25,7 @@ def routes() -> APIRouter:
 
     @router.get("/operations/{operation}")
     def show(request: Request, operation: str, at: AtDesk) -> Response:
+        newest = newest_around(at, at.operations.show(operation)["run_id"])
         shown = at.operations.show(operation)
         evidence = at.evidence.operation(operation)
         run = run_around(at, shown["run_id"])
@@ -32,7 +33,7 @@ def routes() -> APIRouter:
         return page(
             request, "operation/operation.html", desk=at, operation=shown, run=run, evidence=evidence, pretty=pretty,
             life=picture_of(evidence["life"]), actions=[_with_place(action, shown, run) for action in actions],
-            newest=newest_around(at, run),
+            newest=newest,
         )  # fmt: skip
 
     @router.post("/operations/{operation}/lookup")

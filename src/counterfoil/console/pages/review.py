@@ -85,6 +85,7 @@ def _by_link(router: APIRouter) -> None:
 
 
 def _shown(request: Request, at: Desk, review: str, link: str = "") -> Response:
+    newest = newest_around(at, at.reviews.show(review)["run_id"])
     shown = at.reviews.show(review)
     question = at.evidence.question(review)
     around = _around(at, shown)
@@ -93,7 +94,7 @@ def _shown(request: Request, at: Desk, review: str, link: str = "") -> Response:
         request, "review/review.html", desk=at, review=shown, question=question, pretty=pretty, link=link,
         following=bool(request.headers.get("HX-Request")), withdraw=actions.get("withdraw"),
         fields=payload_fields(shown["payload"], question["marks"]),
-        newest=newest_around(at, around["run"]), **around,
+        newest=newest, **around,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from counterfoil.app.desk import Desk
 from counterfoil.app.views.headline import headline
 from counterfoil.console.addresses import address
+from counterfoil.console.pages.around import newest_around
 from counterfoil.console.pages.rendering import done, page, with_query
 from counterfoil.console.pages.waterfall import drawn, took
 from counterfoil.console.signed_in import AtDesk, count_answer
@@ -27,6 +28,7 @@ def routes() -> APIRouter:
     def show(
         request: Request, run: str, at: AtDesk, begins: int | None = None, ends: int | None = None, whole: str = ""
     ) -> Response:
+        newest = newest_around(at, run)
         shown = at.runs.show(run)
         timeline = at.evidence.timeline(run, begins_us=begins, ends_us=ends)
         entries = at.evidence.entries(run, limit=MOST_ENTRIES if whole else ENTRIES)
@@ -35,7 +37,7 @@ def routes() -> APIRouter:
             picture=drawn(timeline), took=took, zoomed=begins is not None and ends is not None,
             stretches=_stretches(request, timeline), whole_address=with_query(request, begins=None, ends=None),
             entries=entries, documents=_documents(at, run), established=_established(shown, whole), whole=bool(whole),
-            acts=at.evidence.acts(run), newest=at.evidence.newest(run)["sequence"], numbers=_numbers(shown),
+            acts=at.evidence.acts(run), newest=newest, numbers=_numbers(shown),
         )  # fmt: skip
 
     @router.get("/runs/{run}/entries")
@@ -50,10 +52,11 @@ def routes() -> APIRouter:
 
     @router.get("/runs/{run}/entries/{sequence}")
     def entry(request: Request, run: str, sequence: int, at: AtDesk) -> Response:
+        newest = newest_around(at, run)
         shown = at.runs.show(run)
         return page(
             request, "run/entry.html", desk=at, run=shown, entry=at.evidence.entry(run, sequence), pretty=pretty,
-            newest=at.evidence.newest(run)["sequence"],
+            newest=newest,
         )  # fmt: skip
 
     @router.post("/runs/{run}/resume")
