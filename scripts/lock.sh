@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes requirements-demo.txt and requirements-dev.txt: exact versions and hashes, for every Python and platform at
-# once, naming no registry. Needs uv on the PATH. `scripts/lock.sh --upgrade` takes newer releases.
+# Writes the requirement files: exact versions and hashes, for every Python and platform at once, naming no registry.
+# Needs uv on the PATH. `scripts/lock.sh --upgrade` takes newer releases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -10,4 +10,6 @@ compile() {
 compile "$@" pyproject.toml requirements-dev.in --extra demo --extra console --extra notify --extra otel --output-file requirements-dev.txt
 # hatchling, because the project itself is installed without build isolation. Versions follow the larger file.
 echo hatchling | compile pyproject.toml - --extra demo --extra console --constraint requirements-dev.txt --output-file requirements-demo.txt
+# Alone: each release of pydantic-evals asks for its twin of Pydantic AI, and may come out later than that.
+echo pydantic-evals | compile - --no-deps "$@" --output-file requirements-evals.txt
 (cd tests/servers/npm && npm install --package-lock-only --silent)

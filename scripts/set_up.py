@@ -36,6 +36,7 @@ def main(part: str) -> None:
         if part == "dev":
             system_packages()
             python_packages("requirements-dev.txt")
+            evals_package("requirements-evals.txt")
             npm_packages()
         elif not is_done("requirements-dev.txt"):  # dev has everything that demo has
             python_packages("requirements-demo.txt")
@@ -61,6 +62,15 @@ def python_packages(requirements: str) -> None:
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"]
     run([*pip, "--require-hashes", "-r", requirements], f"installing {requirements}")
     run([*pip, "--no-deps", "--no-build-isolation", "-e", "."], "installing the project")
+    stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
+
+
+def evals_package(requirements: str) -> None:
+    """The reader of exported decisions, which only tests call: beside the Pydantic AI that is there, whatever twin it asks for."""
+    if is_done(requirements):
+        return
+    pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"]
+    run([*pip, "--no-deps", "--require-hashes", "-r", requirements], f"installing {requirements}")
     stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
 
 

@@ -8,7 +8,7 @@ from tests.architecture.source import Source, imports, report, shipped
 # A core dependency may be imported anywhere above `rules`; an extra only where its package is optional.
 CORE = {"apsw", "cryptography", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
 EXTRAS = {
-    "agents": {"pydantic_ai", "genai_prices"},
+    "agents": {"pydantic_ai", "genai_prices", "yaml"},
     "app": {"apprise", "authlib", "joserfc", "opentelemetry", "prometheus_client", "standardwebhooks"},
     "console": {
         "fastapi",
@@ -21,7 +21,7 @@ EXTRAS = {
         "sse_starlette",
     },
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
-    "examples": {"pydantic_ai", "pypdf"},
+    "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf"},
 }
 
 # model and rules decide from what they are given: the same input, the same answer, for ever.
