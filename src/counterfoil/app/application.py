@@ -3,10 +3,10 @@
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -34,7 +34,7 @@ from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
 from counterfoil.app.receivers import Receivers
-from counterfoil.app.registration import check_owners, operation_from, owners_of, roles_of, workflow_from
+from counterfoil.app.registration import check_owners, named_in, operation_from, workflow_from
 from counterfoil.app.restore import Restore
 from counterfoil.app.reviews import Reviews
 from counterfoil.app.runs import Runs
@@ -65,6 +65,9 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner
 from counterfoil.model.review import ReviewBy
 from counterfoil.rules.gate import Gate
+
+if TYPE_CHECKING:
+    from counterfoil.agents.agent import DurableAgent
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -105,7 +108,7 @@ class App:
         self.duties = Duties(self.open)
         self.notices = Notices(self.open)
         self.evidence = Evidence(self.open)
-        self.access = Access(self.open, self.roles)
+        self.access = Access(self.open, lambda: named_in(self.registry))
         self.metrics = Metrics(self.open)
 
     # ------------------------------------------------------------------ registering
@@ -146,6 +149,34 @@ class App:
             return workflow
 
         return register
+
+    def agent(
+        self,
+        name: str,
+        *,
+        agent: Any,
+        budget: Budget,
+        version: int = 1,
+        prompt_version: str = "1",
+        operations: Sequence[Operation[Any, Any]] = (),
+        safe: Collection[str] = (),
+        deps: Callable[[], Any] | None = None,
+    ) -> "DurableAgent":
+        """Make an agent of Pydantic AI durable: each accepted message is a run of the workflow of this name.
+
+        `operations` are given to the model as tools; `safe` names tools that may run again; `deps` makes the agent's deps.
+        Raises Refused(name_taken).
+        """
+        from counterfoil.agents.agent import durable_agent
+
+        durable = durable_agent(
+            name, agent, version=version, budget=budget, prompt_version=prompt_version, operations=operations,
+            safe=frozenset(safe), deps=deps,
+        )  # fmt: skip
+        self.receiver(durable.undeclared.receiver, url="", environment="test")
+        self.registry.add_operation(durable.undeclared)
+        self.registry.add_workflow(durable.workflow)
+        return durable
 
     # ------------------------------------------------------------------ running
 
@@ -237,10 +268,6 @@ class App:
             accepted = self.open().installation().marker_accepted
             return doctoring.doctor(self.open, location=place, state=None if accepted else state, production=production)
         return doctoring.doctor(self.open, location=place, state=state, production=production)
-
-    def roles(self) -> list[str]:
-        """Every role and owner that this application names."""
-        return sorted(roles_of(self.registry) | owners_of(self.registry))
 
 
 def _deadlines() -> Deadlines:

@@ -65,6 +65,11 @@ def owners_of(registry: Registry) -> set[str]:
     return {owner.name for owner in owners} | {owner.then for owner in owners if owner.then}
 
 
+def named_in(registry: Registry) -> list[str]:
+    """Every role and owner that an application names."""
+    return sorted(roles_of(registry) | owners_of(registry))
+
+
 def check_owners(registry: Registry, opened: Opened) -> None:
     """An owner or role that is nobody is refused. Raises Refused(unknown_owner | unknown_receiver)."""
     with opened.read() as reader:

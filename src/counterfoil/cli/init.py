@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from counterfoil.app.registration import named_in
 from counterfoil.cli.command import Group
 from counterfoil.cli.invocation import CONFIGURATION, Invocation
 from counterfoil.cli.prompts import SECRETS
@@ -134,7 +135,7 @@ def _install(
     from counterfoil.engine.clock import Chance
     from counterfoil.rules.permissions import ADMIN
 
-    chance, roles = Chance(), tuple(sorted({*app.roles(), ADMIN}))
+    chance, roles = Chance(), tuple(sorted({*named_in(app.registry), ADMIN}))
     secrets = {name: chance.hex(SECRET_BITS) for name in PEOPLE}
     # Before the database: a crash in between leaves secrets that the next `init` writes anew, never people without one.
     files = {name: _write_secret(folder, name, secret) for name, secret in secrets.items()}

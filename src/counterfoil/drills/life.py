@@ -11,6 +11,7 @@ from typing import Any
 
 from counterfoil.app.application import App
 from counterfoil.app.opening import Founding
+from counterfoil.app.registration import named_in
 from counterfoil.app.secrets import hashed
 from counterfoil.app.submitted import waits_for_person
 from counterfoil.engine.administration import NewPerson
@@ -42,7 +43,7 @@ def placed(app: App, arguments: dict[str, Any], say: Say) -> None:
 
 def founding(app: App) -> Founding:
     """Reviewers who hold every role that the application names."""
-    roles = tuple(app.roles())
+    roles = tuple(named_in(app.registry))
     return Founding(people=tuple(NewPerson(name, roles, HASH) for name in REVIEWERS))
 
 

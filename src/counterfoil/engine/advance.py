@@ -159,8 +159,10 @@ _ASKED = frozenset(reason.value for reason in ParkReason) - {
 }
 
 
-def park_reason_of(ruling: Ruling, run: RunRecord, now: int) -> ParkReason:
+def park_reason_of(ruling: Ruling, run: RunRecord, now: int, *, undeclared: bool) -> ParkReason:
     """The stable reason under which a run waits for a person. `budget` is named by what is spent."""
+    if undeclared and ruling.reason == Ask.OUTCOME_UNKNOWN:
+        return ParkReason.INTERRUPTED_TOOL
     if ruling.reason == Ask.BUDGET:
         return budget_left(parsed(run.budget), run, now) or ParkReason.BUDGET_ATTEMPTS
     return ParkReason(ruling.reason or ParkReason.INCONSISTENT)
@@ -204,7 +206,7 @@ def demanded(advanced: Advanced, run: RunRecord, now: int) -> ParkReason | None:
     """Under which reason a person is asked after Then.STAND. None: another operation's doubt, or nothing of its own."""
     ruling, held = advanced.ruling, advanced.operation.reason
     if ruling.kind is Kind.ASK_PERSON:
-        return park_reason_of(ruling, run, now)
+        return park_reason_of(ruling, run, now, undeclared=advanced.operation.undeclared)
     stop = Stop(ruling.reason or "none")
     if stop is Stop.HELD and held in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT):
         return ParkReason(held)
@@ -212,7 +214,8 @@ def demanded(advanced: Advanced, run: RunRecord, now: int) -> ParkReason | None:
 
 
 def _asked(tx: Transaction, target: Target, operation: OperationRecord, ruling: Ruling) -> OperationRecord:
-    reason = park_reason_of(ruling, tx.must(RunRecord, target.run_id), tx.now)
+    run = tx.must(RunRecord, target.run_id)
+    reason = park_reason_of(ruling, run, tx.now, undeclared=operation.undeclared)
     # What was never sent is not unknown: it waits, prepared, for somebody to raise its budget.
     status = OperationStatus.UNKNOWN if operation.sent and not operation.status.closed else operation.status
     return replace(operation, status=status, reason=reason)

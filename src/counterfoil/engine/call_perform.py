@@ -1,7 +1,7 @@
 """`run.propose` and `run.perform`: an intended write, its review, its attempts, its receipt."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -57,6 +57,11 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
     ), typed
 
 
+def payload_type(operation: Operation[Any, Any]) -> Any:
+    """The annotation of the payload."""
+    return list(get_type_hints(operation.function).values())[1]
+
+
 def payload_adapter(operation: Operation[Any, Any]) -> TypeAdapter[Any]:
     return signature_of(operation.function, skip=1).inputs[0][1]
 
@@ -109,7 +114,7 @@ async def perform(execution: Execution, operation: Operation[Any, Any], given: A
     )
     with execution.call(operation.name, digest) as position:
         while True:
-            operation_id, version = await _prepared(execution, operation, position, intent, digest, proposal)
+            operation_id, version = await prepared(execution, operation, position, intent, digest, proposal)
             try:
                 outcome = await _ended(execution, operation, position, operation_id, version)
             except TimedOut:
@@ -123,7 +128,7 @@ async def perform(execution: Execution, operation: Operation[Any, Any], given: A
                 return _answer(execution, operation, execution.operations[operation_id], outcome)
 
 
-async def _prepared(
+async def prepared(
     execution: Execution,
     operation: Operation[Any, Any],
     position: str,

@@ -40,7 +40,9 @@ class EmbeddedRun:
     """Implements `engine.port.Run`. `now`, `uuid` and `random` write nothing and are the same at every replay."""
 
     def __init__(self, execution: Execution) -> None:
-        self._execution = execution
+        self.execution = self._execution = (
+            execution  # the first for the layer of agents, which records calls of its own
+        )
         self.id = execution.run.run_id
         drawing = _Drawing(execution)
         self.now = drawing.now

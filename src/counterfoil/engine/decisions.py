@@ -35,7 +35,11 @@ class AskModel(RunVerb):
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
         # A doubt stops the run, not only the tool (rule 13): the model must not plan on while nobody knows what happened.
-        if any(in_doubt(operation) for operation in tx.find(OperationRecord, "run_id", self.run_id)):
+        # An interrupted tool holds the writes only: the model is told so, and goes on with what is safe.
+        if any(
+            in_doubt(operation) and not operation.undeclared
+            for operation in tx.find(OperationRecord, "run_id", self.run_id)
+        ):
             return "in_doubt"
         spent = budget_left(parsed(run.budget), run, tx.now, spend_reserve=self.reserve_micros)
         if spent is not None:

@@ -172,7 +172,10 @@ class Prepare(RunVerb):
     def _intention(self, tx: Transaction, operation: OperationRecord) -> OperationRecord:
         """Rule of section 3: a business key names the intention; without one, an equal operation is held as a possible repeat."""
         if self.intent.business_key is None:
-            if not self.intent.repeatable and operation.reason is None and self._equal_earlier(tx, operation):
+            earlier = self._resolved_earlier(tx, operation) if operation.undeclared else (
+                not self.intent.repeatable and self._equal_earlier(tx, operation)
+            )  # fmt: skip
+            if earlier and operation.reason is None:
                 return replace(operation, version=operation.version + 1, reason=ParkReason.POSSIBLE_REPEAT)
             return operation
         known = tx.find(BusinessKeyRecord, "business_key", self.intent.business_key)
@@ -217,6 +220,15 @@ class Prepare(RunVerb):
         )
         tx.put(replace(held, held_until=tx.now))
         return True
+
+    def _resolved_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
+        """A tool that was interrupted, and of which a person said that it had acted, is called anew: in whatever words the
+        model plans it, a person says whether both are meant."""
+        return any(
+            other.undeclared and other.target == operation.target and other.resolution is not None
+            for other in tx.find(OperationRecord, "run_id", self.run_id)
+            if other.operation_id != operation.operation_id and other.status is OperationStatus.SUCCEEDED
+        )
 
     def _equal_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
         return any(

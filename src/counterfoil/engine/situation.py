@@ -139,6 +139,9 @@ def _incidents(tx: Transaction, target: Target) -> list[IncidentRecord]:
     return found
 
 
+_DOUBTS = (ParkReason.OUTCOME_UNKNOWN, ParkReason.INTERRUPTED_TOOL)
+
+
 def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationRecord) -> str | None:
     """What forbids sending now, the gravest first."""
     if tx.installation.restore_state == "open":
@@ -156,7 +159,7 @@ def _stop(tx: Transaction, target: Target, run: RunRecord, operation: OperationR
     if any(_holds(other, operation) for other in tx.find(OperationRecord, "run_id", target.run_id)):
         return "other_doubt"
     # A run that waits for a child in doubt sends nothing either (rule 13).
-    if any(child.reason == ParkReason.OUTCOME_UNKNOWN for child in tx.find(RunRecord, "parent_run_id", target.run_id)):
+    if any(child.reason in _DOUBTS for child in tx.find(RunRecord, "parent_run_id", target.run_id)):
         return "other_doubt"
     # On every attempt, as an approval is: a waiver that ended forbids a repeat too, and never a question (rule 10).
     if target.gated is not None and uncovered(tx, send_of(operation, run)):

@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
+
+class Turn(BaseModel):
+    """The input of an agent's run: what the user says, and in which conversation. Without one it stands alone."""
+
+    text: str
+    conversation: str | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:

@@ -16,6 +16,9 @@ class OperationStatus(StrEnum):
         return self in (OperationStatus.SUCCEEDED, OperationStatus.FAILED)
 
 
+# The action of a call of an agent's tool that is declared neither safe nor an operation. No operation may take this name.
+UNDECLARED = "undeclared_tool"
+
 OPERATION_SENTENCES: dict[OperationStatus, str] = {
     OperationStatus.PREPARED: "Stored with its identity; nothing may have left.",
     OperationStatus.IN_FLIGHT: "An attempt is recorded; it may have been sent.",
@@ -73,6 +76,11 @@ class OperationRecord:
     currency: str | None = None
     # Since when its outcome is open: the first ambiguous answer, or the lease that was lost.
     doubt_at: int | None = None
+
+    @property
+    def undeclared(self) -> bool:
+        """A call of a tool that nobody declared: its doubt lets the model go on, and holds every further write (rule 13)."""
+        return self.action == UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)

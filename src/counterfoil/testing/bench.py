@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from counterfoil.app.application import App
 from counterfoil.app.opening import Founding
+from counterfoil.app.registration import named_in
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.definitions import ReceiverDefinition, Workflow
@@ -84,7 +85,7 @@ class Bench:
         self.clock = SharedClock(self._folder / "clock")
         self.app.clock = self.clock
         secret = hashed(SECRET, "be7c")
-        people = tuple(NewPerson(name, tuple(self.app.roles()), secret) for name in PEOPLE)
+        people = tuple(NewPerson(name, tuple(named_in(self.app.registry)), secret) for name in PEOPLE)
         self.app.open(Founding(people=people))
         if self._children is None:
             self._children = await asyncio.to_thread(Children, target_of(self.app))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.app.access.actor import Actor
 from counterfoil.app.access.proof import still_proven
+from counterfoil.app.registration import named_in
 from counterfoil.model.access import Act, GrantRecord, RecordKind
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord
@@ -169,7 +170,7 @@ class Sight:
         with opened.read() as reader:
             person = still_proven(reader, self.actor, opened.clock.now_us())
             people, grants = reader.lists.people(), list(reader.rows(GrantRecord))
-            named = frozenset(self.app.roles())
+            named = frozenset(named_in(self.app.registry))
             yield Look(reader, self.actor, person, standing_of(person, people, grants, named=named))
 
     def must(self, act: Act) -> None:

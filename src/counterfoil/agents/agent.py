@@ -1,0 +1,91 @@
+"""A durable agent: an agent of Pydantic AI, registered as a workflow whose runs are its turns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Union
+
+from pydantic_ai import Agent, Tool
+from pydantic_ai.toolsets import FunctionToolset
+from pydantic_core import to_json
+
+from counterfoil.agents.attached import Attached, Known
+from counterfoil.agents.recorder import Asking, Recorder
+from counterfoil.agents.undeclared import Undeclared
+from counterfoil.engine.call_perform import payload_type
+from counterfoil.engine.context import EmbeddedRun
+from counterfoil.engine.definitions import Operation, Workflow
+from counterfoil.model.budget import Budget
+from counterfoil.model.conversation import Turn
+
+TOOL_LONGEST = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class DurableAgent:
+    """Registered by `app.agent`. `workflow` is what its turns run; `undeclared` what its undeclared tools are called through."""
+
+    name: str
+    workflow: Workflow[Turn, Any]
+    undeclared: Operation[Any, Any]
+
+
+def durable_agent(
+    name: str,
+    agent: Agent[Any, Any],
+    *,
+    version: int,
+    budget: Budget,
+    prompt_version: str,
+    operations: Sequence[Operation[Any, Any]],
+    safe: frozenset[str],
+    deps: Callable[[], Any] | None,
+) -> DurableAgent:
+    """Wrap an agent. It is not changed: it may go on being run by itself."""
+    undeclared = Undeclared.operation(name, budget.owner, TOOL_LONGEST)
+    known = Known({operation.name: operation for operation in operations}, safe)
+    asking = Asking(name, prompt_version)
+
+    async def turn(run: EmbeddedRun, given: Turn) -> Any:
+        recorded = Recorder(run, asking, undeclared)
+        await run.message("user", given.text)
+        result = await agent.run(
+            given.text,
+            deps=deps() if deps is not None else None,
+            toolsets=[_toolset(operations)] if operations else None,
+            capabilities=[Attached(recorded, known, run.id)],
+            conversation_id=given.conversation or run.id,
+            infer_name=False,
+        )
+        text = result.output if isinstance(result.output, str) else to_json(result.output).decode()
+        await run.message("agent", text)
+        return result.output
+
+    turn.__annotations__["return"] = output_type_of(agent)
+    turn.__name__ = turn.__qualname__ = name
+    return DurableAgent(name, Workflow(name, version, turn, budget), undeclared)
+
+
+def output_type_of(agent: Agent[Any, Any]) -> Any:
+    """The type of a turn's result. A choice of types is their union; a marked one is the type that is marked."""
+    spec: Any = agent.output_type
+    chosen = list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
+    types = [getattr(each, "output", None) or getattr(each, "outputs", None) or each for each in chosen]
+    return Union[tuple(types)] if all(isinstance(each, type) for each in types) else Any  # noqa: UP007
+
+
+def _toolset(operations: Sequence[Operation[Any, Any]]) -> FunctionToolset[Any]:
+    """The operations as tools: the model writes the payload, the ledger performs it."""
+    return FunctionToolset([_tool(operation) for operation in operations])
+
+
+def _tool(operation: Operation[Any, Any]) -> Tool[Any]:
+    payload = payload_type(operation)
+
+    async def planned(payload: Any) -> None:
+        raise AssertionError("an operation is performed by the turn")
+
+    planned.__annotations__ = {"payload": payload, "return": None}
+    return Tool(
+        planned, takes_ctx=False, name=operation.name, description=(operation.function.__doc__ or "").strip() or None
+    )

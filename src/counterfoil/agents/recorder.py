@@ -1,0 +1,218 @@
+"""One turn of an agent: its model's answers and its tools' calls, each recorded at its position in a run."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from pydantic_ai import ModelRetry
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_core import to_jsonable_python
+
+from counterfoil.agents.declared import Declared
+from counterfoil.agents.messages import Thread, plain_of, response_of, returned_of, returned_plain
+from counterfoil.agents.streaming import asked_of
+from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, at_hand, telling
+from counterfoil.engine.asking import Answer, Question, answered, whole
+from counterfoil.engine.call_beside import Beside
+from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_only, receipt_of
+from counterfoil.engine.context import EmbeddedRun
+from counterfoil.engine.definitions import Operation, Step
+from counterfoil.model.budget import Retry
+from counterfoil.model.codec import canonical
+from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, StepFailed
+from counterfoil.model.operation import OperationRecord
+from counterfoil.model.proposal import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What every question of a turn carries: the agent's name and the version of its prompt."""
+
+    agent: str
+    prompt_version: str
+
+
+class Recorder:
+    """Made for one execution of one run. `asks` and `calls` are what Pydantic AI's model and toolset lead to."""
+
+    def __init__(self, run: EmbeddedRun, asking: Asking, undeclared: Operation[Any, Any]) -> None:
+        self._run = run
+        self._execution = run.execution
+        self._asking = asking
+        self._undeclared = undeclared
+        self._beside = Beside(run.execution, run.execution.branch)
+        self._thread = Thread()
+        self._decided = ""  # the position of the newest decision
+        self._taken: set[int] = set()  # which of its calls were begun
+        self._heard: set[str] = set()
+        self._rejected: dict[str, Proposal[Any, Any]] = {}
+
+    def begins_with(self, history: list[dict[str, Any]]) -> None:
+        """The messages of the turns before: what was asked is stored as a difference to them."""
+        self._thread.change_to(history)
+
+    # ------------------------------------------------------------------ the model
+
+    async def asks(
+        self,
+        model: Model,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """The saved answer at this position, or a new one, saved before it is given."""
+        execution, asking = self._execution, self._asking
+        kept, added = self._thread.change_to(plain_of(messages))
+
+        async def once() -> Answer:
+            response = await asked_of(model, messages, settings, parameters, self._shown())
+            found = SimpleNamespace(usage=response.usage, response=response)
+            usage, cost = execution.opened.usage_of(found)
+            return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)
+
+        facts = {"agent": asking.agent, "model": model.model_name, "prompt_version": asking.prompt_version}
+        given = {"keep": kept, "add": added, "head": self._thread.head, "params": _params(parameters, settings)}
+        name = f"ask {asking.agent}"
+        with execution.call(name, self._thread.head) as position:
+            question = Question(name, asking.agent, self._thread.head, facts, given, once)
+            outcome = await answered(execution, position, question)
+        self._decided, self._taken = position, set()
+        output = whole(execution, outcome.value["output"])
+        self._thread.add([output])
+        return response_of(output)
+
+    def _shown(self) -> Callable[[str], None]:
+        return lambda text: None
+
+    async def news(self) -> list[str]:
+        """Before the model is asked: what became of calls of which it heard that their outcome is unknown."""
+        found = await heard(self._execution, self._heard)
+        self._heard |= {record.operation_id for record in found}
+        return [telling(self._execution, record) for record in found]
+
+    # ------------------------------------------------------------------ the tools
+
+    async def calls(
+        self, name: str, arguments: dict[str, Any], call_id: str | None, response: ModelResponse, part: "Tool"
+    ) -> Any:
+        """What the tool gives, at the position of its call in the newest decision. Raises ModelRetry, ToolFailed."""
+        index = self._index(name, call_id, response)
+        prefix = f"{self._decided}.{index}."
+        return await self._beside.run(prefix, self._called(name, arguments, part))
+
+    def _index(self, name: str, call_id: str | None, response: ModelResponse) -> int:
+        """Which of the answer's calls this is. Two calls under one id are told apart by their order."""
+        numbered = list(enumerate(response.tool_calls))
+        fits = [n for n, call in numbered if call.tool_call_id == call_id and n not in self._taken]
+        fits = fits or [n for n, call in numbered if call.tool_name == name and n not in self._taken]
+        index = fits[0] if fits else len(numbered) + len(self._taken)
+        self._taken.add(index)
+        return index
+
+    async def _called(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
+        if part.declared.replay == "safe":
+            return await self._safe(name, arguments, part)
+        waited = await held(self._execution, f"the call of {name}")
+        if waited is not None:
+            self._heard |= {record.operation_id for record in waited}
+            told = " ".join(telling(self._execution, record) for record in waited)
+            raise ToolFailed(f"{name} was not run: it was planned before this was known. {told} Plan anew from here.")
+        if part.operation is not None:
+            return await self._performed(part.operation, arguments)
+        return await self._once(name, arguments, part)
+
+    async def _safe(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
+        async def once() -> dict[str, Any]:
+            try:
+                return {"returned": returned_plain(await part.call())}
+            except ModelRetry as retry:
+                return {"retry": retry.message}
+            except ToolFailed as failed:
+                return {"failed": failed.message}
+
+        step = Step(name, Retry(tries=part.declared.tries, pause=part.declared.pause))
+        try:
+            outcome = await again(self._execution, f"tool {name}", _json(arguments), step, once)
+        except StepFailed as failed:
+            raise ToolFailed(f"{name} failed: {failed.message}") from failed
+        return _given(outcome.value["out"])
+
+    async def _once(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
+        token = at_hand.set(part.call)
+        try:
+            record = await once_only(self._execution, self._undeclared, ToolCall(tool=name, arguments=_json(arguments)))
+        finally:
+            at_hand.reset(token)
+        if isinstance(record, Interrupted):
+            raise ToolFailed(
+                f"{name} was interrupted, and its outcome is unknown (op-{record.number}). It may have happened. It is not "
+                "run again. A person finds out; nothing else is written until then. Go on with what only reads."
+            )
+        return self._receipt(name, record)
+
+    def _receipt(self, name: str, record: OperationRecord) -> Any:
+        receipt = receipt_of(self._execution, record)
+        if receipt is None:
+            with suppress(LookupError):
+                return _given(Undeclared.answer(self._execution, record))
+            raise ToolFailed(f"{name} was not run: {record.withdrawn or record.reason or 'refused'}.")
+        if receipt.get("returned") is None:
+            return telling(self._execution, record)
+        return _given(receipt["returned"])
+
+    async def _performed(self, operation: Operation[Any, Any], arguments: dict[str, Any]) -> Any:
+        """Through the ledger. What the model may answer is told to it; everything else suspends the run."""
+        (payload,) = arguments.values()
+        try:
+            replaced = self._rejected.pop(operation.name, None)
+            proposal = await self._run.propose(operation, payload, replaces=replaced)
+        except Refused as refused:
+            raise ToolFailed(f"{operation.name} was not run: {refused.message}") from refused
+        try:
+            receipt = await self._run.perform(operation, proposal)
+        except ReviewRejected as rejected:
+            if rejected.ask_revision:
+                self._rejected[operation.name] = proposal
+            asked = "asked for a revision" if rejected.ask_revision else "rejected it"
+            raise ToolFailed(
+                f"{operation.name} was not sent: {rejected.reviewer} {asked}: {rejected.comment}"
+            ) from rejected
+        except (ReviewExpired, OperationFailed) as failed:
+            raise ToolFailed(failed.message) from failed
+        return receipt.model_dump(mode="json")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as it is called: what it declares, the operation that it is, or the function behind it."""
+
+    declared: Declared
+    operation: Operation[Any, Any] | None
+    call: Called
+
+
+def _given(outcome: dict[str, Any]) -> Any:
+    if "retry" in outcome:
+        raise ModelRetry(outcome["retry"])
+    if "failed" in outcome:
+        raise ToolFailed(outcome["failed"])
+    return returned_of(outcome["returned"])
+
+
+def _json(arguments: dict[str, Any]) -> dict[str, Any]:
+    plain = to_jsonable_python(arguments, serialize_unknown=True)
+    canonical(plain, where="the arguments of a tool")
+    return plain
+
+
+def _params(parameters: ModelRequestParameters, settings: ModelSettings | None) -> dict[str, Any]:
+    """What else the model is given: its tools, the form of its output, its instructions, its settings."""
+    return {
+        "request": to_jsonable_python(parameters, serialize_unknown=True, fallback=repr),
+        "settings": to_jsonable_python(settings, serialize_unknown=True, fallback=repr),
+    }

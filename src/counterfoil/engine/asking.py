@@ -1,0 +1,125 @@
+"""Ask a model at a position: a visible request, then the accepted answer, saved before anything is shown or acted on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from counterfoil.engine.branches import Wait
+from counterfoil.engine.call_step import room_for_a_try
+from counterfoil.engine.decisions import AcceptDecision, AskModel
+from counterfoil.engine.definitions import Step
+from counterfoil.engine.demands import Demand
+from counterfoil.engine.execution import Execution
+from counterfoil.engine.failures import said
+from counterfoil.engine.invoke import own_end
+from counterfoil.engine.steps import CountTry
+from counterfoil.model.codec import BODY_LIMIT, compact, parsed
+from counterfoil.model.run import ParkReason
+from counterfoil.rules.replay import Outcome
+
+RESERVE_MICROS = 50_000  # 0.05 USD held back for each call in flight
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered: `output` as JSON, its usage, and its cost in micro-USD where a price is known."""
+
+    output: Any
+    usage: dict[str, Any]
+    cost_micros: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing to ask. `name` is the call's in the journal, `who` the agent's; `digest` of what is asked, for the replay.
+
+    `facts` stand in the request and in the decision, `given` (the input) in the request only. `call` asks the model once.
+    """
+
+    name: str
+    who: str
+    digest: str
+    facts: dict[str, Any]
+    given: dict[str, Any]
+    call: Callable[[], Awaitable[Answer]] = field(repr=False)
+
+
+async def answered(execution: Execution, position: str, question: Question) -> Outcome:
+    """The decision at a position: the saved one, or a new one. The caller has opened the position."""
+    outcome = await execution.recorded(execution.journal.ended.get(position))
+    return outcome if outcome is not None else await execution.given(await _decided(execution, position, question))
+
+
+async def _decided(execution: Execution, position: str, question: Question) -> Outcome:
+    spec = Step(question.who)
+    while True:
+        await room_for_a_try(execution, position, spec)
+        seen = execution.journal.seen
+        refused = await execution.owned(_ask(execution, position, question))
+        if position in execution.journal.ended:
+            execution.demands.note(position, None)
+            return execution.journal.ended[position]
+        now = execution.opened.clock.now_us()
+        if refused == "in_doubt":
+            sentence = "waits until a doubt of this run is closed"
+            await execution.wait(Wait("decision", position, now, None, None, sentence), seen=seen)
+        elif refused is not None:
+            owner = parsed(execution.run.budget)["owner"]
+            execution.demands.note(position, Demand(ParkReason(refused), f"{question.who} was not asked.", owner))
+            sentence = f"waits for budget to ask {question.who}"
+            await execution.wait(Wait("decision", position, now, None, None, sentence), seen=seen)
+
+
+async def _ask(execution: Execution, position: str, question: Question) -> str | None:
+    """One call of the model. Gives the reason when it may not be asked now."""
+    run, deadlines = execution.run, execution.opened.deadlines
+    journal, digest = execution.journal, question.digest
+    called = journal.asked.get(position, 0)
+    lost = called > journal.tries.get(position, 0) + journal.lost.get(position, 0)
+    asked = {"in": digest, "n": called + 1, "lost": lost} | question.facts | await _kept(execution, question.given)
+    entry = await execution.write(
+        AskModel(run.run_id, run.fence, position, question.name, asked, RESERVE_MICROS, deadlines)
+    )
+    if isinstance(entry, str):
+        return entry
+    if lost:
+        execution.catch_up()
+    execution.noted(entry, asked) if entry.sequence > journal.seen else None
+    try:
+        answer = await own_end(question.call())
+        output = (await _kept(execution, {"output": answer.output}))["output"]
+    except Exception as problem:
+        tried = {"in": digest, "n": called + 1, "problem": said(problem)}
+        failed = await execution.write(CountTry(run.run_id, run.fence, position, question.name, tried, deadlines))
+        execution.noted(failed, tried)
+        return None
+    spent = {"output": output, "usage": answer.usage, "cost_micros": answer.cost_micros}
+    data = {"in": digest} | spent | question.facts
+    accepted = await execution.write(
+        AcceptDecision(run.run_id, run.fence, position, question.name, data, RESERVE_MICROS, deadlines)
+    )
+    execution.noted(accepted, data)
+    return None
+
+
+async def _kept(execution: Execution, given: dict[str, Any]) -> dict[str, Any]:
+    """Values over half the body limit are kept as artifacts, by digest."""
+    kept: dict[str, Any] = {}
+    for name, value in given.items():
+        text = compact(value)
+        if len(text) <= BODY_LIMIT // 2:
+            kept[name] = value
+            continue
+        save = execution.opened.artifacts.save
+        artifact = await asyncio.to_thread(save, text.encode(), name=f"model {name}")
+        kept[name] = {"artifact": artifact.digest}
+    return kept
+
+
+def whole(execution: Execution, value: Any) -> Any:
+    """A value as it was before it was kept as an artifact. Raises Refused: artifact_missing, artifact_damaged."""
+    if isinstance(value, dict) and value.keys() == {"artifact"}:
+        kept = cast("dict[str, str]", value)["artifact"]
+        return parsed(execution.opened.artifacts.read(kept).decode())
+    return cast(Any, value)
