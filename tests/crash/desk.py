@@ -1,8 +1,11 @@
 """An agent for the crash tests: its model plays a script, and every request to it leaves a line in a file of the test's."""
 
+import asyncio
 import json
 import os
 import urllib.request
+from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from counterfoil import App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, When
 from counterfoil.agents import agent_tool
+from counterfoil.testing.bench_child import drive, place
 
 app = App("desk")
 app.receiver("crm", url=Env("CRM_URL", "http://127.0.0.1:9"), environment="test")
@@ -35,7 +39,9 @@ def _create(name: str, review: ReviewBy | None) -> Any:
     contract = Contract(
         api_version="1",
         duplicate="costly",
-        key=IdempotencyKey(header="Idempotency-Key", retention=timedelta(hours=24), saves={"2xx"}, other_body="rejects"),
+        key=IdempotencyKey(
+            header="Idempotency-Key", retention=timedelta(hours=24), saves={"2xx"}, other_body="rejects"
+        ),
         classifier=[When(status="2xx").means("applied"), When(status={400, 422}).means("refused")],
     )
     return app.operation(receiver="crm", contract=contract, business_key="order", owner="lead", review=review)(refund)
@@ -66,7 +72,9 @@ def played(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     answer = script[n]
     if isinstance(answer, str):
         return ModelResponse(parts=[TextPart(answer)])
-    return ModelResponse(parts=[ToolCallPart(tool, arguments, f"call-{n}-{k}") for k, (tool, arguments) in enumerate(answer)])
+    return ModelResponse(
+        parts=[ToolCallPart(tool, arguments, f"call-{n}-{k}") for k, (tool, arguments) in enumerate(answer)]
+    )
 
 
 agent = Agent(FunctionModel(played), name="desk")
@@ -97,3 +105,13 @@ def pay(order: str, amount: int) -> str:
 
 
 desk = app.agent("desk", agent=agent, budget=BUDGET, operations=[refund, asked])
+
+
+def hits(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Drive the run, and say how often each boundary was met."""
+    place(app, arguments, say)
+    met: Counter[str] = Counter()
+    app.boundaries.observers.append(lambda when, names: met.update(names if when == "after" else ()))
+    asyncio.run(drive(app, arguments["run_id"]))
+    say(dict(met))
+    app.close()

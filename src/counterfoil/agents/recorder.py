@@ -135,9 +135,9 @@ class Recorder:
             except ToolFailed as failed:
                 return {"failed": failed.message}
 
-        step = Step(name, Retry(tries=part.declared.tries, pause=part.declared.pause))
+        step = Step(f"tool {name}", Retry(tries=part.declared.tries, pause=part.declared.pause))
         try:
-            outcome = await again(self._execution, f"tool {name}", _json(arguments), step, once)
+            outcome = await again(self._execution, step, _json(arguments), once)
         except StepFailed as failed:
             raise ToolFailed(f"{name} failed: {failed.message}") from failed
         return _given(outcome.value["out"])

@@ -35,12 +35,10 @@ class Interrupted:
     number: int
 
 
-async def again(
-    execution: Execution, name: str, arguments: Any, spec: Step, once: Callable[[], Awaitable[Any]]
-) -> Outcome:
+async def again(execution: Execution, spec: Step, arguments: Any, once: Callable[[], Awaitable[Any]]) -> Outcome:
     """A tool that may run again, as a step. Raises StepFailed when its tries are spent."""
     digest = input_digest([arguments])
-    with execution.call(name, digest) as position:
+    with execution.call(spec.name, digest) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
             outcome = await execution.given(await tried(execution, position, spec, digest, once))

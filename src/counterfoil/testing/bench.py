@@ -169,9 +169,14 @@ class Bench:
         return found
 
     def start_worker(
-        self, run_id: str, *, crash_at: str | None = None, environ: Mapping[str, str] | None = None
+        self,
+        run_id: str,
+        *,
+        crash_at: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        work: str = WORK,
     ) -> Child:
-        """A worker as a child, which the caller waits for, kills or freezes."""
+        """A worker as a child, which the caller waits for, kills or freezes. `work`: what it does, MODULE:FUNCTION."""
         assert self._children is not None, "a bench is used inside its block"
         self._started += 1
         arguments = {
@@ -180,7 +185,7 @@ class Bench:
             "modules": modules_of(self.app),
         }  # fmt: skip
         log = self._folder / f"worker-{self._started}.log"
-        return self._children.start(WORK, arguments, log=log, environ=dict(os.environ) | dict(environ or {}))
+        return self._children.start(work, arguments, log=log, environ=dict(os.environ) | dict(environ or {}))
 
     async def _open_review(self, run: BenchRun) -> ReviewRecord:
         for driven in (False, True):
