@@ -17,6 +17,7 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.audit import Audit
+from counterfoil.app.decisions import Decisions
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.desk import Desk
 from counterfoil.app.drills import Drills
@@ -96,6 +97,7 @@ class App:
         self.people = People(self.open)
         self.keys = ApprovalKeys(self.open)
         self.money = MoneyNoun(self.open)
+        self.decisions = Decisions(self.open)
         self.signals = Signals(self.open)
         self.incidents = Incidents(self.open)
         self.inbox = Inbox(self.open)

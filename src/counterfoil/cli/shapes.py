@@ -27,6 +27,18 @@ SHAPES: dict[str, str] = {
         "amount:AMOUNT, first_sent_at, closed_at}], unreadable:[{line, problem}], window:{begins_at, ends_at}, sound}"
     ),
     "LINE": "{line, reference, amount:AMOUNT, at, operation_id, operations:[op_number], why, code}",
+    "DECISION": (
+        "{decision_id, run_id, run_number, sequence, position, agent, versions:{workflow, workflow_version, model, "
+        "prompt_version, policy_version}, revises, reason, asked_at, decided_at, usage, cost_micros, lost, "
+        "verdict: corrected|rejected|expired|open|approved|none, verdicts:[VERDICT], operations:[{operation_id, number, operation, "
+        "proposal_version, bound, status, reason, reused, closed_at}]}"
+    ),
+    "VERDICT": (
+        "{verdict, by, comment, at, review_id, operation_id, proposal_version, how: proposal|revise, decision_id, void}"
+    ),
+    "USAGE": (
+        "{key, asked, decisions, failed, lost, open, requests, input_tokens, output_tokens, unmeasured, cost_micros, unpriced}"
+    ),
     "KEY": "{key_id, public_key, added_by, added_at, revoked_at, signed_by, counts}",
     "OPERATION": (
         "{operation_id, number, version, run_id, operation, receiver, environment, action, api_version, business_key, generation, "

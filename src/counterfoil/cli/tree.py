@@ -25,6 +25,7 @@ from counterfoil.cli import (
 )
 from counterfoil.cli.audit import audit
 from counterfoil.cli.command import Group
+from counterfoil.cli.decisions import decisions
 from counterfoil.cli.inbox import inbox
 from counterfoil.cli.incidents import incidents
 from counterfoil.cli.keys import keys
@@ -76,6 +77,7 @@ def root() -> typer.Typer:
         runs,
         operations,
         reviews,
+        decisions,
         inbox,
         audit,
         people,

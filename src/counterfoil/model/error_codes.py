@@ -14,6 +14,12 @@ _ALL = (
         USAGE,
     ),
     ErrorCode(
+        "malformed_dataset",
+        "The data set {name} cannot be read: {problem}.",
+        "Correct the file, or export it anew; nobody was asked.",
+        USAGE,
+    ),
+    ErrorCode(
         "malformed_json",
         "The input is not JSON: {problem}.",
         "Correct the input and submit it again; nothing was stored.",
@@ -267,6 +273,11 @@ _ALL = (
         "artifact_missing",
         "The artifact {digest} is not in the store.",
         "Restore the artifact folder; nothing was changed.",
+    ),
+    ErrorCode(
+        "messages_missing",
+        "Of {kept} messages that stood before the question only {found} can be read as they were.",
+        "Look whether the runs of the turns before are all in this database; nothing was changed.",
     ),
     ErrorCode(
         "artifact_damaged",

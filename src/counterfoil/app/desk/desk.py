@@ -6,6 +6,7 @@ from counterfoil.app.access.actor import Actor
 from counterfoil.app.desk import finding
 from counterfoil.app.desk.access import DeskAccess
 from counterfoil.app.desk.audit import DeskAudit
+from counterfoil.app.desk.decisions import DeskDecisions
 from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.inbox import DeskInbox
 from counterfoil.app.desk.incidents import DeskIncidents
@@ -59,6 +60,7 @@ class Desk:
         self.people = DeskPeople(sight)
         self.metrics = DeskMetrics(sight)
         self.money = DeskMoney(sight)
+        self.decisions = DeskDecisions(sight)
         self.access = DeskAccess(sight)
         self.evidence = DeskEvidence(sight)
 

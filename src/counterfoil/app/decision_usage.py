@@ -1,0 +1,112 @@
+"""What models were asked, used and cost, summed: what was not measured is counted, and never counted as zero."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from counterfoil.app.views.decision import agent_of
+from counterfoil.app.views.moments import rfc3339
+from counterfoil.model.codec import parsed
+from counterfoil.model.errors import Refused
+from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.run import RunRecord
+
+COUNTS = ("asked", "decisions", "failed", "lost", "open", "requests", "input_tokens", "output_tokens")
+_MEASURED = ("requests", "input_tokens", "output_tokens")
+
+Whole = Callable[[Any], Any]
+"""A value as it was before it was kept as an artifact."""
+
+
+class Call:
+    """One call of a model: where it stands, and what came back."""
+
+    def __init__(self, run: RunRecord, asked: Entry) -> None:
+        self.run = run
+        self.agent = agent_of(asked)
+        self.at = asked.at
+        self.question = parsed(asked.body)["data"]
+        self.ended = "open"
+        self.answer: dict[str, Any] = {}
+
+    @property
+    def model(self) -> str | None:
+        """As the question named it."""
+        return self.question.get("model")
+
+    def tools(self, whole: Whole) -> list[str | None]:
+        """The tools that a turn's answer called, each once; one None where it called none, or cannot be read any more."""
+        output: dict[str, Any] = {}
+        with suppress(Refused):
+            output = whole(self.answer.get("output")) if "keep" in self.question else {}
+        parts: list[dict[str, Any]] = (output or {}).get("parts", [])
+        called = sorted({str(part["tool_name"]) for part in parts if part.get("part_kind") == "tool-call"})
+        return [*called] or [None]
+
+
+_BY: dict[str, Callable[[Call, Whole], Sequence[str | None]]] = {
+    "model": lambda call, _: [call.model],
+    "agent": lambda call, _: [call.agent],
+    "workflow": lambda call, _: [call.run.workflow],
+    "day": lambda call, _: [(rfc3339(call.at) or "")[:10]],
+    "tool": lambda call, whole: call.tools(whole),
+}
+BY = tuple(_BY)
+
+
+def summed(
+    runs: Iterable[tuple[RunRecord, Sequence[Entry]]], by: str, agent: str | None, since: int | None, whole: Whole
+) -> dict[str, Any]:
+    """`{by, items: [USAGE], total: USAGE}`. By tool, an answer counts under each tool that it called. Raises Refused(usage)."""
+    if by not in _BY:
+        raise Refused("usage", problem=f"there is no --by {by!r}; there are {', '.join(BY)}")
+    found: dict[str | None, dict[str, Any]] = {}
+    total = _nothing(None)
+    for run, entries in runs:
+        for call in calls_in(run, entries):
+            if agent not in (None, call.agent) or (since is not None and call.at < since):
+                continue
+            _add(total, call)
+            for key in _BY[by](call, whole):
+                _add(found.setdefault(key, _nothing(key)), call)
+    items = sorted(found.values(), key=lambda item: (item["key"] is None, item["key"] or ""))
+    return {"by": by, "items": items, "total": total}
+
+
+def calls_in(run: RunRecord, entries: Sequence[Entry]) -> Iterator[Call]:
+    """Every call of a model, in order. At one position one call is open at most."""
+    calls: list[Call] = []
+    open_: dict[str, Call] = {}
+    ends = {EntryKind.DECISION: "decisions", EntryKind.TRY_FAILED: "failed", EntryKind.LOST: "lost"}
+    for entry in entries:
+        position = entry.position or ""
+        if entry.kind is EntryKind.ASKED:
+            open_[position] = Call(run, entry)
+            calls.append(open_[position])
+        elif entry.kind in ends and (call := open_.pop(position, None)) is not None:
+            call.ended = ends[entry.kind]
+            call.answer = parsed(entry.body)["data"] if entry.kind is EntryKind.DECISION else {}
+    for call in open_.values():
+        if run.state.ended:  # nobody waits for its answer any more
+            call.ended = "lost"
+    return iter(calls)
+
+
+def _nothing(key: str | None) -> dict[str, Any]:
+    return {"key": key} | dict.fromkeys(COUNTS, 0) | {"unmeasured": 0, "cost_micros": None, "unpriced": 0}
+
+
+def _add(item: dict[str, Any], call: Call) -> None:
+    item["asked"] += 1
+    item[call.ended] += 1
+    if call.ended != "decisions":
+        return
+    used: dict[str, Any] = call.answer.get("usage") or {}
+    for name in _MEASURED:
+        item[name] += used.get(name, 0)
+    item["unmeasured"] += "input_tokens" not in used
+    cost = call.answer.get("cost_micros")
+    if cost is None:
+        item["unpriced"] += 1
+    else:
+        item["cost_micros"] = (item["cost_micros"] or 0) + cost

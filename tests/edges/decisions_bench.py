@@ -1,0 +1,108 @@
+"""A shop whose orders a model words, over a real model server and a real receiver, with one way into each verdict."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from counterfoil.testing.model_server.process import ModelServerProcess
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.edges.cli_bench import Cli, installed
+
+APP = """
+from datetime import timedelta
+from pydantic import BaseModel
+from pydantic_ai import Agent
+from counterfoil import (
+    App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, ReviewRejected, Run, When,
+)
+
+class Order(BaseModel):
+    number: str
+    wish: str
+
+class Choice(BaseModel):
+    item: str
+    amount: int
+
+class Purchase(BaseModel):
+    number: str
+    item: str
+    amount: int
+
+app = App("shop")
+app.receiver("shop", url=Env("SHOP_URL", "http://127.0.0.1:1"), environment="test")
+buyer = Agent("openai-chat:gpt-5", name="buyer", output_type=Choice, instructions="What do we buy?", defer_model_check=True)
+
+@app.operation(
+    receiver="shop", business_key="number",
+    contract=Contract(api_version="1", duplicate="costly", key=IdempotencyKey(header="Idempotency-Key", retention=timedelta(hours=24)),
+                      classifier=[When(status="2xx").means("applied"), When(status={400, 422}).means("refused")]),
+    review=ReviewBy(role="buyer", expires_in=timedelta(hours=8), owner="buying-lead"),
+)
+async def place_order(call: Call, purchase: Purchase) -> Receipt:
+    reply = await call.http.post("/orders", json=purchase.model_dump())
+    return Receipt(reference=str(reply.json()["id"]))
+
+BUDGET = Budget(attempts=2, elapsed=timedelta(days=2), spend_usd=1, owner="desk")
+
+@app.workflow(version=3, budget=BUDGET)
+async def buy(run: Run, order: Order) -> Receipt:
+    choice = await run.decide(buyer, order, prompt_version="7")
+    proposal = await run.propose(place_order, Purchase(number=order.number, **choice.model_dump()))
+    try:
+        return await run.perform(place_order, proposal)
+    except ReviewRejected as rejected:
+        if not rejected.ask_revision:
+            raise
+        again = await run.revise(buyer, order.wish, prompt_version="7", reason=rejected.comment)
+        proposal = await run.propose(place_order, Purchase(number=order.number, **again.model_dump()), replaces=proposal)
+        return await run.perform(place_order, proposal)
+
+@app.workflow(version=1, budget=BUDGET)
+async def think(run: Run, order: Order) -> str:
+    return (await run.decide(buyer, order.wish, prompt_version="8")).item
+"""
+
+
+class Shop:
+    """The folder, its receiver and its model. The model gives `answers` in order, and then answers of its own."""
+
+    def __init__(self, folder: Path, *answers: Any) -> None:
+        script = folder / "script.json"
+        script.write_text(json.dumps([{"arguments": answer} for answer in answers]))
+        self.sandbox = SandboxProcess("key")
+        self.model = ModelServerProcess(script=script)
+        self.cli: Cli = installed(folder, app=APP)
+        self.cli.environ |= self.model.environment | {"SHOP_URL": self.sandbox.url}
+
+    def close(self) -> None:
+        self.model.close()
+        self.sandbox.close()
+
+    def submit(self, workflow: str, number: str, wish: str) -> None:
+        given = json.dumps({"number": number, "wish": wish}).encode()
+        ended = self.cli.json("submit", workflow, "--input", "-", "--request-id", number, stdin=given)
+        assert ended.status in (0, 5), ended
+        self.cli.drive()
+
+    def review(self) -> dict[str, Any]:
+        return self.cli.json("reviews", "list", "--state", "open").data["items"][0]
+
+    def reject(self, *more: str) -> None:
+        words = ("reviews", "reject", self.review()["review_id"], "--digest", self.review()["digest"])
+        assert self.cli.json(*words, "--by", "ana", "--comment", "too much", *more).status == 0
+        self.cli.drive()
+
+    def approve(self, by: str = "ana") -> None:
+        asked = self.review()
+        words = ("reviews", "approve", asked["review_id"], "--digest", asked["digest"], "--by", by)
+        assert self.cli.json(*words).status == 0
+        self.cli.drive()
+
+    def other_model(self, folder: Path, *answers: Any) -> ModelServerProcess:
+        """The model that a replay asks; the shop's environment leads to it from here on."""
+        script = folder / "other.json"
+        script.write_text(json.dumps([{"arguments": answer} for answer in answers]))
+        other = ModelServerProcess(script=script)
+        self.cli.environ |= other.environment
+        return other
