@@ -140,7 +140,6 @@ def test_a_script_that_is_none(tmp_path: Path) -> None:
     [
         ("/chat/completions", b"{", 400),
         ("/chat/completions", b"[]", 400),
-        ("/chat/completions", b'{"stream": true}', 400),
         ("/embeddings", b"{}", 404),
     ],
 )
@@ -227,3 +226,135 @@ def test_the_usual_keywords_of_a_schema() -> None:
     assert (answer["share"], answer["count"], answer["day"]) == (1, 5000, "2026-01-05")
     assert len(answer["tags"]) == 2
     assert isinstance(answer["tree"]["n"], int)
+
+
+# ------------------------------------------------------------------ an agent's part, played from a script
+
+
+class Played:
+    """An agent with two tools, asked at a server that plays a script; each text that came is kept in the order it came."""
+
+    def __init__(self, base_url: str, name: str) -> None:
+        self.looked: list[str] = []
+        self.told: list[str] = []
+        protocol = pydantic_ai.models.infer_model(name, lambda provider: self._provider(base_url))
+        self.agent = pydantic_ai.Agent(protocol)
+
+        @self.agent.tool_plain
+        def look(order: str) -> dict[str, object]:
+            self.looked.append(order)
+            return {"order": order, "cents": 4200}
+
+        @self.agent.tool_plain
+        def tell(cents: int, text: str) -> str:
+            self.told.append(f"{cents} {text}")
+            return "told"
+
+    @staticmethod
+    def _provider(base_url: str) -> Any:
+        from pydantic_ai.providers.openai import OpenAIProvider
+
+        return OpenAIProvider(base_url=base_url, api_key="none")
+
+    def run(self, prompt: str) -> tuple[Any, list[str]]:
+        """The result, and the pieces of its text."""
+
+        pieces: list[str] = []
+
+        async def heard(context: Any, events: Any) -> None:
+            async for event in events:
+                delta = getattr(getattr(event, "delta", None), "content_delta", None)
+                pieces.extend([delta] if isinstance(delta, str) else [])
+
+        async def ask() -> Any:
+            async with self.agent:
+                return await self.agent.run(prompt, event_stream_handler=heard)
+
+        return asyncio.run(ask()), pieces
+
+
+RULES = {
+    "rules": [
+        {"when": "order (?P<order>[A-Z]-[0-9]+)", "answer": {"text": "I look.", "calls": [
+            {"tool": "look", "arguments": {"order": "{order}"}}, {"tool": "look", "arguments": {"order": "B-2"}},
+        ]}},
+        {"when": '"cents":(?P<cents>[0-9]+)', "said": "I am (?P<who>[a-z]+)", "answer": {"calls": [
+            {"tool": "tell", "arguments": {"cents": "{cents:d}", "text": "for {who}, answer {n} of {nobody}"}}]}},
+        {"when": "told", "answer": {"text": "It is done, and this text is long enough for several pieces."}},
+    ]
+}  # fmt: skip
+
+
+def script_in(folder: Path, script: object) -> Path:
+    file = folder / "script.json"
+    file.write_text(json.dumps(script))
+    return file
+
+
+@pytest.mark.parametrize(("name", "path"), PROTOCOLS)
+def test_an_agent_played_by_rules_streams_its_calls_and_its_text(tmp_path: Path, name: str, path: str) -> None:
+    with ModelServerProcess(script=script_in(tmp_path, RULES)) as server:
+        agent = Played(server.base_url, name)
+        result, pieces = agent.run("I am ana, about order A-1")
+        assert sorted(agent.looked) == ["A-1", "B-2"], "two calls in one answer"
+        assert agent.told == ["4200 for ana, answer 2 of {nobody}"]
+        assert result.output == "It is done, and this text is long enough for several pieces."
+        assert "".join(pieces).endswith(result.output[12:]) and len(pieces) > 3
+        assert result.usage.requests == 3 and result.usage.output_tokens > 0, "the usage comes with the stream"
+        assert [item["path"] for item in server.requests()] == [path] * 3
+
+
+@pytest.mark.parametrize("name", [name for name, _ in PROTOCOLS])
+def test_the_same_rules_without_a_stream(tmp_path: Path, name: str) -> None:
+    with ModelServerProcess(script=script_in(tmp_path, RULES)) as server:
+        agent = Played(server.base_url, name)
+
+        async def ask() -> str:
+            async with agent.agent:
+                return (await agent.agent.run("I am ana, about order A-1")).output
+
+        assert asyncio.run(ask()).startswith("It is done")
+        assert agent.told == ["4200 for ana, answer 2 of {nobody}"]
+
+
+def test_a_list_of_answers_plays_several_calls(tmp_path: Path) -> None:
+    calls = [{"tool": "tell", "arguments": {"cents": n, "text": "once"}} for n in (1, 2)]
+    with ModelServerProcess(script=script_in(tmp_path, [{"calls": calls}, {"text": "Both."}])) as server:
+        agent = Played(server.base_url, "openai-chat:gpt-5")
+        assert agent.run("go on")[0].output == "Both."
+        assert sorted(agent.told) == ["1 once", "2 once"]
+
+
+def streamed(model: ModelServerProcess) -> Any:
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+    return httpx2.stream("POST", model.base_url + "/chat/completions", json=body, timeout=20)
+
+
+def test_a_stream_that_is_cut_has_begun(model: ModelServerProcess) -> None:
+    before = model.requests_answered()
+    model.fault("cut-stream")
+    with streamed(model) as answer:
+        lines = answer.iter_lines()
+        assert "assistant" in next(lines)
+        with pytest.raises(httpx2.RemoteProtocolError):
+            list(lines)
+    assert model.requests_answered() == before + 1
+
+
+def test_a_stream_that_is_held_goes_on_when_it_is_released(model: ModelServerProcess) -> None:
+    model.fault("hold-stream")
+    decided = model.requests_answered()
+    with streamed(model) as answer:
+        lines = answer.iter_lines()
+        assert "assistant" in next(lines)
+        model.wait(requests=decided + 1)
+        model.release()
+        assert [line for line in lines if line][-1] == "data: [DONE]"
+
+
+@pytest.mark.parametrize(
+    "script", [{"rules": [{"when": "(", "answer": {"text": "a"}}]}, {"rules": [{"when": "a"}]}, [{"calls": []}], [1]]
+)
+def test_a_script_that_cannot_be_played(tmp_path: Path, script: object) -> None:
+    with pytest.raises(LoopbackFailed):
+        ModelServerProcess(script=script_in(tmp_path, script))

@@ -11,7 +11,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m counterfoil.testing.model_server", description="A model that never answers twice the same."
     )
-    parser.add_argument("--script", type=Path, metavar="FILE", help="a JSON array of answers to give first")
+    parser.add_argument("--script", type=Path, metavar="FILE", help="answers to give first, or rules for them")
     parser.add_argument("--fault", metavar="F[:COUNT]")
     parser.add_argument("--port", type=int, default=0)
     chosen = parser.parse_args()

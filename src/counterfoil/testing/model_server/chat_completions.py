@@ -1,7 +1,11 @@
-"""`POST /v1/chat/completions`: the question in a request, and an answer as a reply."""
+"""`POST /v1/chat/completions`: the question in a request, and an answer as a reply, whole or in pieces."""
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from counterfoil.testing.loopback.digest import as_object, as_objects
-from counterfoil.testing.model_server.questions import Answer, Question, chosen_tool, words_of
+from counterfoil.testing.model_server.questions import Answer, Question, chosen_tool, last_of, words_of
+from counterfoil.testing.model_server.streaming import in_pieces, server_sent
 
 
 def question_in(body: dict[str, object]) -> Question:
@@ -9,32 +13,66 @@ def question_in(body: dict[str, object]) -> Question:
     tool = chosen_tool(
         [as_object(tool.get("function")) for tool in as_objects(body.get("tools"))], body.get("tool_choice")
     )
-    model, text = str(body.get("model")), words_of(body.get("messages"))
+    asked = Question(
+        str(body.get("model")),
+        words_of(body.get("messages")),
+        last=words_of(last_of(body.get("messages"))),
+        streamed=bool(body.get("stream")),
+    )
     if tool is not None:
-        return Question(model, text, str(tool["name"]), as_object(tool.get("parameters")))
+        return replace(asked, tool=str(tool["name"]), schema=as_object(tool.get("parameters")))
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") == "json_schema":
-        return Question(model, text, None, as_object(as_object(wanted.get("json_schema")).get("schema")))
+        return replace(asked, schema=as_object(as_object(wanted.get("json_schema")).get("schema")))
     if wanted.get("type") == "json_object":
-        return Question(model, text, None, {"type": "object", "properties": {"text": {"type": "string"}}})
-    return Question(model, text)
+        return replace(asked, schema={"type": "object", "properties": {"text": {"type": "string"}}})
+    return asked
 
 
 def reply_with(question: Question, answer: Answer, *, created: int) -> dict[str, object]:
     """The body of a reply, usage included."""
-    message: dict[str, object] = {"role": "assistant", "content": answer.text, "refusal": None}
-    if answer.tool is not None:
-        function = {"name": answer.tool, "arguments": answer.text}
-        message["content"] = None
-        message["tool_calls"] = [{"id": f"call_{answer.n}", "type": "function", "function": function}]
-    read, written = len(question.text) // 4 + 1, len(answer.text) // 4 + 1
+    message: dict[str, object] = {"role": "assistant", "content": answer.words, "refusal": None}
+    if answer.calls:
+        message["tool_calls"] = [
+            {"id": call.call_id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}}
+            for call in answer.calls
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": _reason(answer), "logprobs": None}
     return {
-        "id": f"chatcmpl-{answer.n}",
-        "object": "chat.completion",
-        "created": created,
-        "model": question.model,
-        "choices": [
-            {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool else "stop", "logprobs": None}
-        ],
-        "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
+        **_head(question, answer, "chat.completion", created),
+        "choices": [choice],
+        "usage": _usage(question, answer),
     }
+
+
+def stream_of(question: Question, answer: Answer, *, created: int) -> Iterator[bytes]:
+    """The same, piece by piece, with the usage at its end."""
+    head = _head(question, answer, "chat.completion.chunk", created)
+
+    def chunk(delta: dict[str, object], reason: str | None = None) -> bytes:
+        return server_sent({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}], "usage": None})
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in in_pieces(answer.words or ""):
+        yield chunk({"content": piece})
+    for index, call in enumerate(answer.calls):
+        opened = {"index": index, "id": call.call_id, "type": "function"}
+        yield chunk({"tool_calls": [{**opened, "function": {"name": call.tool, "arguments": ""}}]})
+        for piece in in_pieces(call.arguments):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+    yield chunk({}, _reason(answer))
+    yield server_sent({**head, "choices": [], "usage": _usage(question, answer)})
+    yield b"data: [DONE]\n\n"
+
+
+def _head(question: Question, answer: Answer, kind: str, created: int) -> dict[str, object]:
+    return {"id": f"chatcmpl-{answer.n}", "object": kind, "created": created, "model": question.model}
+
+
+def _reason(answer: Answer) -> str:
+    return "tool_calls" if answer.calls else "stop"
+
+
+def _usage(question: Question, answer: Answer) -> dict[str, object]:
+    read, written = len(question.text) // 4 + 1, len(answer.text) // 4 + 1
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

@@ -2,18 +2,20 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from counterfoil.testing.loopback.digest import as_objects, parse_json
 from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
 from counterfoil.testing.loopback.faults import Faults
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
 from counterfoil.testing.loopback.stand_in import Body, StandIn
 from counterfoil.testing.model_server import chat_completions, responses
 from counterfoil.testing.model_server.questions import Answer, Question, ask
+from counterfoil.testing.model_server.scripts import Script, read_script
+from counterfoil.testing.model_server.streaming import CUT, HELD, send_pieces
 
-FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept"})
+FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept", CUT, HELD})
+"""The last two are faults of a streamed answer: half of it comes, then nothing, or the rest after a `release`."""
 _PROTOCOLS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses}
 _ERRORS = {
     "error-after-accept": error_reply(500, "internal", "something failed after the request was accepted"),
@@ -22,9 +24,9 @@ _ERRORS = {
 
 
 class ModelServer(StandIn):
-    """A model that is never the same twice. `script` is used up first, one item an answer."""
+    """A model that is never the same twice. What the `script` says comes first."""
 
-    def __init__(self, script: Sequence[dict[str, object]], faults: Faults) -> None:
+    def __init__(self, script: Script, faults: Faults) -> None:
         super().__init__(faults)
         self._script = script
         self._last: Question | None = None
@@ -38,21 +40,26 @@ class ModelServer(StandIn):
             exchange.send(error_reply(404, "not_found", f"there is no {request.method} {request.path}"))
             return
         try:
-            body = request.json_object()
-            if body.get("stream"):
-                raise ValueError("this server does not stream")
+            question = protocol.question_in(request.json_object())
         except ValueError as reason:
             exchange.send(error_reply(400, "bad_request", str(reason)))
             return
         fault = self.faults.take()
-        question = protocol.question_in(body)
         answer = self._answer(question)
         self.traffic.count("requests")
         shown = {"n": answer.n, "path": request.path, "model": question.model, "answer_digest": answer.digest}
         self.traffic.note({**shown, "fault": None if fault is None else fault.name})
+        created = int(time.time())
+        if question.streamed and (fault is None or fault.name in (CUT, HELD)):
+            pieces = list(protocol.stream_of(question, answer, created=created))
+            send_pieces(exchange, pieces, fault, self.released, lambda: self.traffic.count("decided"))
+            return
         self.traffic.count("decided")
         exchange.hold(fault)
-        reply = Reply(200, protocol.reply_with(question, answer, created=int(time.time())))
+        if question.streamed and fault is not None and fault.name == "slow":
+            send_pieces(exchange, list(protocol.stream_of(question, answer, created=created)))
+            return
+        reply = Reply(200, protocol.reply_with(question, answer, created=created))
         exchange.deliver(reply if fault is None else _ERRORS.get(fault.name, reply), fault)
 
     def state(self) -> Body:
@@ -85,20 +92,12 @@ class ModelServer(StandIn):
 def serve(*, script: Path | None = None, fault: str | None = None, port: int = 0) -> None:
     """Serve until standard input closes, after one JSON line {url, control_url, pid, records_file: null, base_url} on stdout.
 
-    `script` is a JSON array of {"arguments": {...}, "tool"?: NAME} or {"text": "..."}, used in order before answers are made.
+    `script` is a file that `read_script` reads; where it says nothing, answers are made.
     ValueError for a script or a fault that does not fit; OSError for a file or a port.
     """
     faults = Faults(FAULTS)
     if fault is not None:
         faults.arm_text(fault)
-    items = [] if script is None else _read_script(script)
-    server = LoopbackServer(ModelServer(items, faults), port)
+    played = Script() if script is None else read_script(script)
+    server = LoopbackServer(ModelServer(played, faults), port)
     serve_until_input_closes(server, {"records_file": None, "base_url": server.url + "/v1"})
-
-
-def _read_script(file: Path) -> list[dict[str, object]]:
-    value = parse_json(file.read_bytes())
-    items = as_objects(value)
-    if not isinstance(value, list) or any(not {"arguments", "text"} & item.keys() for item in items):
-        raise ValueError(f'{file} is not a JSON array of {{"arguments": ...}} and {{"text": ...}}')
-    return items
