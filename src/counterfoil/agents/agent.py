@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Union
+from typing import Any, Union, cast
 
 from pydantic_ai import Agent, Tool
 from pydantic_ai.toolsets import FunctionToolset
@@ -69,9 +69,11 @@ def durable_agent(
 def output_type_of(agent: Agent[Any, Any]) -> Any:
     """The type of a turn's result. A choice of types is their union; a marked one is the type that is marked."""
     spec: Any = agent.output_type
-    chosen = list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
-    types = [getattr(each, "output", None) or getattr(each, "outputs", None) or each for each in chosen]
-    return Union[tuple(types)] if all(isinstance(each, type) for each in types) else Any  # noqa: UP007
+    chosen: list[Any] = list(cast("list[Any]", spec)) if isinstance(spec, list | tuple) else [spec]
+    types: list[Any] = [getattr(each, "output", None) or getattr(each, "outputs", None) or each for each in chosen]
+    if not all(isinstance(each, type) for each in types):
+        return Any
+    return cast(Any, Union[tuple(types)])  # noqa: UP007
 
 
 def _toolset(operations: Sequence[Operation[Any, Any]]) -> FunctionToolset[Any]:

@@ -71,14 +71,15 @@ class Thread:
 
     def change_to(self, messages: Sequence[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
         """Become this list. Gives how many of the messages before stayed, and those that were added behind them."""
-        other = Thread()
         kept = 0
-        for message in messages:
-            other.add([message])
-            if kept == len(other.plain) - 1 and kept < len(self.heads) and self.heads[kept] == other.heads[kept]:
-                kept += 1
+        for mine, given in zip(self.plain, messages, strict=False):
+            if mine is not given and said(mine) != said(given):
+                break
+            kept += 1
+        self.keep(kept)
         added = list(messages[kept:])
-        self.plain, self.heads = self.plain[:kept] + other.plain[kept:], other.heads
+        self.plain[:] = messages[:kept]  # the same by what was said; the next comparison finds the very same objects
+        self.add(added)
         return kept, added
 
 

@@ -1,5 +1,6 @@
 """One turn of an agent: its model's answers and its tools' calls, each recorded at its position in a run."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_o
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.model.budget import Retry
-from counterfoil.model.codec import canonical
+from counterfoil.model.codec import canonical, compact
 from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, StepFailed
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.proposal import Proposal
@@ -50,6 +51,8 @@ class Recorder:
         self._decided = ""  # the position of the newest decision
         self._taken: set[int] = set()  # which of its calls were begun
         self._heard: set[str] = set()
+        self._plain: dict[int, tuple[ModelMessage, dict[str, Any]]] = {}  # by identity, holding the message
+        self._kept: dict[str, str] = {}  # the newest parameters as text: their artifact
         self._rejected: dict[str, Proposal[Any, Any]] = {}
 
     def begins_with(self, history: list[dict[str, Any]]) -> None:
@@ -67,7 +70,7 @@ class Recorder:
     ) -> ModelResponse:
         """The saved answer at this position, or a new one, saved before it is given."""
         execution, asking = self._execution, self._asking
-        kept, added = self._thread.change_to(plain_of(messages))
+        kept, added = self._thread.change_to(self._written(messages))
 
         async def once() -> Answer:
             response = await asked_of(model, messages, settings, parameters, self._shown())
@@ -76,7 +79,12 @@ class Recorder:
             return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)
 
         facts = {"agent": asking.agent, "model": model.model_name, "prompt_version": asking.prompt_version}
-        given = {"keep": kept, "add": added, "head": self._thread.head, "params": _params(parameters, settings)}
+        given = {
+            "keep": kept,
+            "add": added,
+            "head": self._thread.head,
+            "params": await self._params(parameters, settings),
+        }
         name = f"ask {asking.agent}"
         with execution.call(name, self._thread.head) as position:
             question = Question(name, asking.agent, self._thread.head, facts, given, once)
@@ -86,6 +94,28 @@ class Recorder:
         self._thread.add([output])
         return response_of(output)
 
+    def _written(self, messages: list[ModelMessage]) -> list[dict[str, Any]]:
+        """JSON of the messages; a message that was written before is not written anew."""
+        for message in messages:
+            if id(message) not in self._plain:
+                self._plain[id(message)] = (message, plain_of([message])[0])
+        written = [self._plain[id(message)] for message in messages]
+        self._plain = {id(message): (message, plain) for message, plain in written}
+        return [plain for _, plain in written]
+
+    async def _params(self, parameters: ModelRequestParameters, settings: ModelSettings | None) -> dict[str, Any]:
+        """What else the model is given: its tools, the form of its output, its instructions, its settings; kept by digest."""
+        plain = {
+            "request": to_jsonable_python(parameters, serialize_unknown=True, fallback=repr),
+            "settings": to_jsonable_python(settings, serialize_unknown=True, fallback=repr),
+        }
+        text = compact(plain)
+        if text not in self._kept:
+            save = self._execution.opened.artifacts.save
+            artifact = await self._execution.owned(asyncio.to_thread(save, text.encode(), name="model parameters"))
+            self._kept = {text: artifact.digest}
+        return {"artifact": self._kept[text]}
+
     def _shown(self) -> Callable[[str], None]:
         return lambda text: None
 
@@ -93,7 +123,11 @@ class Recorder:
         """Before the model is asked: what became of calls of which it heard that their outcome is unknown."""
         found = await heard(self._execution, self._heard)
         self._heard |= {record.operation_id for record in found}
-        return [telling(self._execution, record) for record in found]
+        return [self._telling(record) for record in found]
+
+    def _telling(self, record: OperationRecord) -> str:
+        with self._execution.opened.read() as reader:
+            return telling(reader, record)
 
     # ------------------------------------------------------------------ the tools
 
@@ -120,7 +154,7 @@ class Recorder:
         waited = await held(self._execution, f"the call of {name}")
         if waited is not None:
             self._heard |= {record.operation_id for record in waited}
-            told = " ".join(telling(self._execution, record) for record in waited)
+            told = " ".join(self._telling(record) for record in waited)
             raise ToolFailed(f"{name} was not run: it was planned before this was known. {told} Plan anew from here.")
         if part.operation is not None:
             return await self._performed(part.operation, arguments)
@@ -162,7 +196,7 @@ class Recorder:
                 return _given(Undeclared.answer(self._execution, record))
             raise ToolFailed(f"{name} was not run: {record.withdrawn or record.reason or 'refused'}.")
         if receipt.get("returned") is None:
-            return telling(self._execution, record)
+            return self._telling(record)
         return _given(receipt["returned"])
 
     async def _performed(self, operation: Operation[Any, Any], arguments: dict[str, Any]) -> Any:
@@ -208,11 +242,3 @@ def _json(arguments: dict[str, Any]) -> dict[str, Any]:
     plain = to_jsonable_python(arguments, serialize_unknown=True)
     canonical(plain, where="the arguments of a tool")
     return plain
-
-
-def _params(parameters: ModelRequestParameters, settings: ModelSettings | None) -> dict[str, Any]:
-    """What else the model is given: its tools, the form of its output, its instructions, its settings."""
-    return {
-        "request": to_jsonable_python(parameters, serialize_unknown=True, fallback=repr),
-        "settings": to_jsonable_python(settings, serialize_unknown=True, fallback=repr),
-    }

@@ -11,7 +11,6 @@ from pydantic_ai import ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 
 from counterfoil.agents.messages import returned_plain
-from counterfoil.engine.call_tool import receipt_of
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.port import Call
@@ -20,7 +19,8 @@ from counterfoil.model.contract import Contract, When
 from counterfoil.model.money import Target
 from counterfoil.model.operation import UNDECLARED, AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.people import Owner
-from counterfoil.model.receipt import Receipt
+from counterfoil.model.receipt import Receipt, ReceiptRecord
+from counterfoil.store.port import Reader
 
 Called = Callable[[], Awaitable[Any]]
 at_hand: ContextVar[Called] = ContextVar("at_hand")  # the tool that a call runs, in the branch that called it
@@ -92,12 +92,12 @@ async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
     return ToolReceipt(reference=call.operation_id, returned=returned)
 
 
-def telling(execution: Execution, record: OperationRecord) -> str:
+def telling(reader: Reader, record: OperationRecord) -> str:
     """One sentence for the model about a call that was interrupted, once it is closed."""
     wanted = ToolCall.model_validate_json(record.payload)
     what = f"The interrupted call of {wanted.tool} (op-{record.number})"
     if record.status is OperationStatus.SUCCEEDED:
-        receipt = receipt_of(execution, record) or {}
-        return f"{what} has happened; its reference is {receipt.get('reference')}."
+        receipt = reader.get(ReceiptRecord, record.receipt_id or "")
+        return f"{what} has happened; its reference is {receipt.reference if receipt is not None else 'not known'}."
     said: dict[str, Any] = parsed(record.resolution) if record.resolution else {}
     return f"{what} did not happen. {said.get('reason') or ''}".strip()

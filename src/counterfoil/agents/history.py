@@ -1,0 +1,128 @@
+"""The messages of a turn, put together again from its journal. A conversation's history is the fold of its turns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+
+from counterfoil.agents.messages import plain_of
+from counterfoil.agents.undeclared import telling
+from counterfoil.engine.call_tool import HEARD, HELD, INTERRUPTED
+from counterfoil.engine.opened import Opened
+from counterfoil.model.codec import compact, parsed
+from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.receipt import ReceiptRecord
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import Reader
+
+ASK = "ask "  # how the name of a question of a turn begins
+OVER = "Final result processed."
+NOT_DONE = "Not done: the turn ended before."
+
+Whole = Callable[[Any], Any]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the entries of a turn say of its tools' calls, by the position of the answer and the number of the call."""
+
+    outcomes: dict[str, str] = field(default_factory=lambda: {})
+    operations: dict[str, str] = field(default_factory=lambda: {})
+    interrupted: list[str] = field(default_factory=lambda: [])
+    heard: set[str] = field(default_factory=lambda: set())
+
+    def note(self, kind: EntryKind, position: str, name: str, data: Mapping[str, Any]) -> None:
+        place = position.rpartition(".")[0]
+        if kind is EntryKind.PREPARED:
+            self.operations[place] = data["operation_id"]
+        elif kind is EntryKind.STEP and name == INTERRUPTED:
+            self.interrupted.append(data["out"]["operation_id"])
+        elif kind is EntryKind.STEP and name in (HEARD, HELD):
+            self.heard.update(data["out"]["for"])
+        elif kind is EntryKind.STEP and place:
+            given = cast("dict[str, Any]", data["out"])
+            returned: dict[str, Any] = given.get("returned") or {}
+            text: Any = given.get("retry") or given.get("failed") or returned.get("value")
+            self.outcomes[place] = text if isinstance(text, str) else compact(text)
+        elif kind is EntryKind.STEP_FAILED and place:
+            self.outcomes[place] = f"It failed: {data['failure']['message']}"
+
+
+def history_of(opened: Opened, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The messages after these turns, oldest turn first. Raises Refused: artifact_missing, artifact_damaged."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, dict) and value.keys() == {"artifact"}:
+            kept = cast("dict[str, str]", value)["artifact"]
+            return parsed(opened.artifacts.read(kept).decode())
+        return cast(Any, value)
+
+    messages: list[dict[str, Any]] = []
+    with opened.read() as reader:
+        for run_id in run_ids:
+            messages = after_turn(reader, run_id, messages, whole)
+    return messages
+
+
+def after_turn(reader: Reader, run_id: str, before: list[dict[str, Any]], whole: Whole) -> list[dict[str, Any]]:
+    """`before` and what this turn added: no call is left without a return, whatever became of the turn."""
+    messages, told, answer = before, _Told(), ""
+    asked: list[dict[str, Any]] | None = None
+    for entry in reader.entries(run_id):
+        data, name = _data(entry), entry.name or ""
+        if entry.kind is EntryKind.ASKED and name.startswith(ASK):
+            asked = messages[: data["keep"]] + list(whole(data["add"]))
+        elif entry.kind is EntryKind.DECISION and name.startswith(ASK) and asked is not None:
+            messages, asked, answer = [*asked, whole(data["output"])], None, entry.position or ""
+        elif entry.position is not None:
+            told.note(entry.kind, entry.position, name, data)
+    if asked is not None:
+        messages = asked  # it was asked, and no answer came
+    run = reader.get(RunRecord, run_id)
+    ended_well = run is not None and run.state is RunState.COMPLETED
+    closing = [*_returns(reader, messages, told, answer, ended_well=ended_well), *_news(reader, told)]
+    return messages + (plain_of([ModelRequest(parts=closing)]) if closing else [])
+
+
+def _returns(
+    reader: Reader, messages: list[dict[str, Any]], told: _Told, answer: str, *, ended_well: bool
+) -> list[ToolReturnPart]:
+    """A return for each call of the newest answer: what became of it, from the record."""
+    if not messages or messages[-1]["kind"] != "response":
+        return []
+    calls = [part for part in messages[-1]["parts"] if part["part_kind"] == "tool-call"]
+    return [
+        ToolReturnPart(
+            tool_name=call["tool_name"],
+            content=_outcome(reader, told, f"{answer}.{n}", OVER if ended_well else NOT_DONE),
+            tool_call_id=call["tool_call_id"],
+        )
+        for n, call in enumerate(calls)
+    ]
+
+
+def _outcome(reader: Reader, told: _Told, place: str, otherwise: str) -> str:
+    if place in told.outcomes:
+        return told.outcomes[place]
+    record = reader.get(OperationRecord, told.operations.get(place, ""))
+    if record is None:
+        return otherwise
+    if record.status is OperationStatus.SUCCEEDED:
+        receipt = reader.get(ReceiptRecord, record.receipt_id or "")
+        return receipt.body if receipt is not None else "It has happened."
+    if record.status is OperationStatus.FAILED or not record.sent:
+        return f"It did not happen: {record.withdrawn or record.reason or 'refused'}."
+    return "Its outcome is unknown. It may have happened."
+
+
+def _news(reader: Reader, told: _Told) -> list[UserPromptPart]:
+    """What became of interrupted calls of which the model has not heard."""
+    records = [reader.get(OperationRecord, each) for each in told.interrupted if each not in told.heard]
+    closed = [record for record in records if record is not None and record.status.closed]
+    return [UserPromptPart(telling(reader, record)) for record in closed]
+
+
+def _data(entry: Entry) -> dict[str, Any]:
+    return parsed(entry.body)["data"]
