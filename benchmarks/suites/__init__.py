@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks.figures import Suite
 from benchmarks.plan import Plan
+from benchmarks.suites.agent import agent
 from benchmarks.suites.growth import growth
 from benchmarks.suites.inbox import inbox
 from benchmarks.suites.operation import operation
@@ -20,4 +21,5 @@ SUITES: dict[str, Callable[[Plan], Suite]] = {
     "waiting": waiting,
     "growth": growth,
     "inbox": inbox,
+    "agent": agent,
 }

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
+from counterfoil.agents.compaction import COMPACT, compacted
 from counterfoil.agents.messages import plain_of
 from counterfoil.agents.undeclared import telling
 from counterfoil.engine.call_tool import HEARD, HELD, INTERRUPTED
@@ -76,6 +77,8 @@ def after_turn(reader: Reader, run_id: str, before: list[dict[str, Any]], whole:
             asked = messages[: data["keep"]] + list(whole(data["add"]))
         elif entry.kind is EntryKind.DECISION and name.startswith(ASK) and asked is not None:
             messages, asked, answer = [*asked, whole(data["output"])], None, entry.position or ""
+        elif entry.kind is EntryKind.DECISION and name.startswith(COMPACT):
+            messages = compacted(whole(data["output"]))
         elif entry.position is not None:
             told.note(entry.kind, entry.position, name, data)
     if asked is not None:

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from pydantic_ai import ModelRetry
+from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_jsonable_python
 
+from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
 from counterfoil.agents.declared import Declared
 from counterfoil.agents.messages import Thread, plain_of, response_of, returned_of, returned_plain
 from counterfoil.agents.streaming import asked_of
 from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, at_hand, telling
 from counterfoil.engine.asking import Answer, Question, answered, whole
 from counterfoil.engine.call_beside import Beside
+from counterfoil.engine.call_decide import model_name
 from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_only, receipt_of
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step
@@ -118,6 +120,29 @@ class Recorder:
 
     def _shown(self) -> Callable[[str], None]:
         return lambda text: None
+
+    async def compacts(self, agent: Agent[Any, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The messages in short: a decision, which later turns begin with. Nothing to tell again: the messages as they are."""
+        execution, asking = self._execution, self._asking
+        older, newest = split(messages)
+        if not older:
+            return messages
+        summary = summarizer(agent, None)
+
+        async def once() -> Answer:
+            result = await summary.run(transcript(older), infer_name=False)
+            usage, cost = execution.opened.usage_of(result)
+            return Answer({"summary": result.output, "kept": newest}, usage, cost)
+
+        self.begins_with(messages)
+        facts = {"agent": asking.agent, "model": model_name(summary), "prompt_version": asking.prompt_version}
+        given = {"messages": len(messages), "head": self._thread.head}
+        name = f"{COMPACT}{asking.agent}"
+        with execution.call(name, self._thread.head) as position:
+            outcome = await answered(
+                execution, position, Question(name, asking.agent, self._thread.head, facts, given, once)
+            )
+        return compacted(whole(execution, outcome.value["output"]))
 
     async def news(self) -> list[str]:
         """Before the model is asked: what became of calls of which it heard that their outcome is unknown."""
