@@ -17,6 +17,7 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.audit import Audit
+from counterfoil.app.conversations import Conversations
 from counterfoil.app.decisions import Decisions
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.desk import Desk
@@ -99,6 +100,7 @@ class App:
         self.money = MoneyNoun(self.open)
         self.decisions = Decisions(self.open)
         self.signals = Signals(self.open)
+        self.conversations = Conversations(self.open)
         self.incidents = Incidents(self.open)
         self.inbox = Inbox(self.open)
         self.audit = Audit(self.open)

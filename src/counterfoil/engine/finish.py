@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.decisions import in_doubt
+from counterfoil.engine.following import followers_of, release
 from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
@@ -140,10 +141,9 @@ class Finish(RunVerb):
 
     def reads(self) -> Sequence[Read]:
         reads = [
-            Read.key(RunRecord, self.run_id),
-            Read.by(OperationRecord, "run_id", self.run_id),
-            Read.by(ReviewRecord, "run_id", self.run_id),
-        ]
+            Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id),
+            Read.by(ReviewRecord, "run_id", self.run_id), followers_of(self.run_id),
+        ]  # fmt: skip
         reads += [Read.by(BusinessKeyRecord, "business_key", key) for key in self.business_keys]
         if self.parent_run_id is not None:
             reads.append(Read.key(RunRecord, self.parent_run_id))
@@ -178,15 +178,12 @@ class Finish(RunVerb):
                 reserved_micros=0,
             )
         )
+        release(tx, run)
         tx.append(self.run_id, EntryKind.FINISHED, name=self.state.value, data={"void": self.void})
         if self.parent_run_id is not None:
             wake(tx, self.parent_run_id)
-            tx.append(
-                self.parent_run_id,
-                EntryKind.SIGNAL,
-                name="child",
-                data={"child": self.run_id, "state": self.state.value},
-            )
+            told = {"child": self.run_id, "state": self.state.value}
+            tx.append(self.parent_run_id, EntryKind.SIGNAL, name="child", data=told)
         return None
 
     def _withdraw(self, tx: Transaction, operation: OperationRecord) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
-from counterfoil.engine.waking import waited, wake
+from counterfoil.engine.waking import held_back, waited, wake
 from counterfoil.model.codec import parsed
 from counterfoil.model.installation import WorkerRecord
 from counterfoil.model.journal import EntryKind
@@ -126,7 +126,7 @@ def _poisoned(tx: Transaction, run: RunRecord) -> None:
 
 def _claimable(run: RunRecord, now: int) -> bool:
     if run.state in (RunState.PENDING, RunState.WAITING):
-        return run.due_at is not None and run.due_at <= now
+        return run.due_at is not None and run.due_at <= now and not held_back(run)
     return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
 
 

@@ -10,6 +10,7 @@ from counterfoil.engine.boundaries import Boundaries
 from counterfoil.engine.clock import Chance, SteadyClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
+from counterfoil.engine.partials import Partials
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
@@ -48,6 +49,7 @@ class Opened:
     listeners: set[Callable[[Touched], object]] = field(default_factory=lambda: set())
     observers: Observers = field(default_factory=Observers)
     commits: Commits = field(default_factory=lambda: Commits(lambda: 0))
+    partials: Partials = field(default_factory=Partials)  # what models have answered so far, for who watches
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
 
     def clock_jumped(self) -> bool:

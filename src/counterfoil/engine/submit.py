@@ -43,28 +43,32 @@ class Submit(RunVerb):
     def decide(self, tx: Transaction) -> str:
         if self.by is not None and self.parent_run_id is None:  # a child is its parent's doing
             permitted(tx, self.by, Wish(Act.SUBMIT, self.workflow))
-        known = run_of(tx, self.run_id)
-        if known is not None:
-            if known.input_digest != self.input_digest:
-                raise Refused(
-                    "request_conflict",
-                    request_id=self.request_id,
-                    stored=known.input_digest,
-                    given=self.input_digest,
-                    run_id=self.run_id,
-                )
+        if self.is_known(tx):
             return "existing"
-        tx.put(self._new(tx))
-        tx.append(
-            self.run_id,
-            EntryKind.SUBMITTED,
-            name=self.workflow,
-            data={"version": self.version, "request_id": self.request_id, "in": self.input_digest}
-            | ({} if self.by is None else {"by": self.by}),
-        )
+        tx.put(self.begun(tx))
+        tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said())
         return "new"
 
-    def _new(self, tx: Transaction) -> RunRecord:
+    def is_known(self, tx: Transaction) -> bool:
+        """Whether the request was accepted before. Raises Refused(request_conflict) where it had other content."""
+        known = run_of(tx, self.run_id)
+        if known is not None and known.input_digest != self.input_digest:
+            raise Refused(
+                "request_conflict",
+                request_id=self.request_id,
+                stored=known.input_digest,
+                given=self.input_digest,
+                run_id=self.run_id,
+            )
+        return known is not None
+
+    def said(self) -> dict[str, Any]:
+        """What the first entry of the run says."""
+        said = {"version": self.version, "request_id": self.request_id, "in": self.input_digest}
+        return said | ({} if self.by is None else {"by": self.by})
+
+    def begun(self, tx: Transaction) -> RunRecord:
+        """The run as it is stored first: pending, and due at once."""
         owner = self.budget["owner"]
         return RunRecord(
             run_id=self.run_id,

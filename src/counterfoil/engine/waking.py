@@ -29,5 +29,10 @@ def wake(tx: Transaction, run_id: str) -> None:
                 deadline_at=tx.now + PENDING_US,
             )
         )
-    elif run.state in (RunState.WAITING, RunState.PENDING):
+    elif run.state in (RunState.WAITING, RunState.PENDING) and not held_back(run):
         tx.put(replace(run, due_at=tx.now))
+
+
+def held_back(run: RunRecord) -> bool:
+    """A queued turn is not claimed before the one before it has ended; to be cancelled it needs not wait."""
+    return run.after_run_id is not None and not run.cancel_asked

@@ -2,6 +2,7 @@
 
 from counterfoil.model.error_code import DEFECT, MISSING, UNKNOWN, USAGE, ErrorCode
 from counterfoil.model.error_code import REFUSED as REFUSED
+from counterfoil.model.error_codes_conversations import CONVERSATIONS
 from counterfoil.model.error_codes_people import PEOPLE
 
 _ALL = (
@@ -91,6 +92,7 @@ _ALL = (
         "Other content is another operation, which waits until this one is closed.",
     ),
     *PEOPLE,
+    *CONVERSATIONS,
     # reviews
     ErrorCode(
         "digest_mismatch",

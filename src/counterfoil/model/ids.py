@@ -51,6 +51,10 @@ def run_id(installation: str, workflow: str, request_id: str) -> str:
     return derived("run", installation, workflow, request_id)
 
 
+def conversation_id(installation: str, name: str) -> str:
+    return derived("conv", installation, name)
+
+
 def operation_id(run: str, generation: int, position: str, name: str, occurrence: int) -> str:
     return derived("op", run, str(generation), position, name, str(occurrence))
 

@@ -14,6 +14,7 @@ class EntryKind(StrEnum):
     STEP_FAILED = "step_failed"  # a final failure at a position
     TRY_FAILED = "try_failed"  # a try of a step, decision or operation failed; another may follow
     ASKED = "asked"
+    DRAWN = "drawn"  # a call of a tool that a budget counts was begun
     LOST = "lost"  # a model call whose answer never came; counted, unmeasured
     DECISION = "decision"
     PROPOSAL = "proposal"
@@ -57,6 +58,8 @@ class EntryKind(StrEnum):
     WORKER = "worker"
     DRILL = "drill"
     WAIVER = "waiver"
+    BUDGET = "budget"  # the limit of a shared budget was raised
+    CONVERSATION = "conversation"  # begun, forked, reset, handed to another agent, other settings, imported
 
 
 @dataclass(frozen=True, slots=True)

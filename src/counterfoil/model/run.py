@@ -41,6 +41,8 @@ class ParkReason(StrEnum):
     BUDGET_ATTEMPTS = "budget_attempts"
     BUDGET_ELAPSED = "budget_elapsed"
     BUDGET_SPEND = "budget_spend"
+    BUDGET_TOKENS = "budget_tokens"
+    BUDGET_CALLS = "budget_calls"
     CODE_CHANGED = "code_changed"
     NO_WORKER = "no_worker"
     NO_PROGRESS = "no_progress"
@@ -66,6 +68,8 @@ PARK_SENTENCES: dict[ParkReason, str] = {
     ParkReason.BUDGET_ATTEMPTS: "The budget of attempts is spent.",
     ParkReason.BUDGET_ELAPSED: "The budget of elapsed time is spent.",
     ParkReason.BUDGET_SPEND: "The budget of money for the model is spent.",
+    ParkReason.BUDGET_TOKENS: "The budget of tokens is spent.",
+    ParkReason.BUDGET_CALLS: "The budget of calls of a tool or an operation is spent.",
     ParkReason.CODE_CHANGED: "The code at hand cannot understand the stored run.",
     ParkReason.NO_WORKER: "No worker took it up in time.",
     ParkReason.NO_PROGRESS: "A worker held it without a new entry for too long.",
@@ -126,7 +130,12 @@ class RunRecord:
     sequence: int
     head: bytes
     submitted_by: str | None = None  # the person who submitted it; None where a program did, under its own name
+    draws: str | None = None  # what its calls in flight hold in reserve of budgets, as JSON by call
+    budget_id: str | None = None  # the shared budget that it was parked for last
+    after_run_id: str | None = None  # a run that must have ended before this one is claimed: the turn before it
 
+
+BUDGET_REASONS = frozenset(reason for reason in ParkReason if reason.startswith("budget_"))
 
 # What a lease or the chain itself moves: not evidence, so not rebuilt from the journal.
 RUN_VOLATILE = frozenset({"fence", "worker_id", "lease_until", "executing", "sequence", "head", "due_at", "updated_at"})

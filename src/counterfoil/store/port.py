@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.conversation import ConversationRecord, SignalRecord
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import (
@@ -210,6 +210,12 @@ class Lists(Protocol):
         self, *, run_id: str | None = None, workflows: Workflows = None, before: int | None = None, limit: int = 50
     ) -> Page[SignalRecord]:
         """Signals by arrival; the cursor counts arrivals."""
+        ...
+
+    def conversations(
+        self, *, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[ConversationRecord]:
+        """Conversations by number; `workflows` are the agents whose conversations may be seen."""
         ...
 
     def people(self) -> list[PersonRecord]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
 from counterfoil.model.codec import compact
-from counterfoil.model.conversation import SignalRecord
+from counterfoil.model.conversation import ConversationRecord, SignalRecord
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
@@ -85,6 +85,12 @@ class SqliteLists:
         found = list(self._connection.execute(sql("list_signals"), asked))
         items = [SignalRecord(*values[1:]) for values in found[:limit]]
         return Page(items, found[limit - 1][0] if len(found) > limit else None)
+
+    def conversations(
+        self, *, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[ConversationRecord]:
+        """Conversations by number, newest first."""
+        return self._page(ConversationRecord, "list_conversations", {"workflows": _listed(workflows)}, before, limit)
 
     def people(self) -> list[PersonRecord]:
         """Everybody, by name."""

@@ -7,7 +7,14 @@ from operator import attrgetter
 from typing import Any, get_type_hints
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
-from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.budget import BudgetRecord
+from counterfoil.model.conversation import (
+    ConversationRecord,
+    DocumentRecord,
+    MessageRecord,
+    SignalRecord,
+    TurnRecord,
+)
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
@@ -129,7 +136,15 @@ ALL: tuple[Table, ...] = (
         indexes="operation",
     ),
     _table(WaiverRecord, "waivers", "operation", indexes="operation"),
-    _table(RunRecord, "runs", "run_id", order="number", indexes="parent_run_id worker_id", volatile=RUN_VOLATILE),
+    _table(
+        RunRecord,
+        "runs",
+        "run_id",
+        order="number",
+        indexes="parent_run_id worker_id budget_id after_run_id",
+        volatile=RUN_VOLATILE,
+    ),
+    _table(BudgetRecord, "budgets", "budget_id", order="number", indexes="scope"),
     _table(OperationRecord, "operations", "operation_id", order="number", indexes="run_id business_key"),
     _table(AttemptRecord, "attempts", "attempt_id", order="operation_id n", indexes="operation_id run_id worker_id"),
     _table(
@@ -144,6 +159,8 @@ ALL: tuple[Table, ...] = (
     _table(MessageRecord, "messages", "run_id sequence", indexes="run_id"),
     _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
+    _table(ConversationRecord, "conversations", "conversation_id", order="number"),
+    _table(TurnRecord, "turns", "run_id", order="conversation_id n", indexes="conversation_id"),
     _table(GrantRecord, "grants", "grant_id", order="granted_at grant_id"),
     _table(TokenRecord, "tokens", "token_id", order="created_at token_id", indexes="person token_hash"),
     _table(IdentityRecord, "identities", "issuer subject", indexes="person"),

@@ -29,12 +29,15 @@ _WHAT = {  # how a record is called where a person reads that it is missing
     "suspensions": "suspension",
     "drills": "drill",
     "waivers": "waiver",
+    "budgets": "budget",
     "workers": "worker",
     "business_keys": "business key",
     "contracts": "contract",
     "messages": "message",
     "documents": "document",
     "signals": "signal",
+    "conversations": "conversation",
+    "turns": "turn",
     "installation": "installation",
 }
 

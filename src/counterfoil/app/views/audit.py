@@ -14,13 +14,23 @@ VERBS: tuple[EntryKind, ...] = (
     EntryKind.SUBMITTED, EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.RESOLVED, EntryKind.INCIDENT_CLOSED, EntryKind.RESUMED,
     EntryKind.CANCEL_ASKED, EntryKind.TENDED, EntryKind.PERSON, EntryKind.WRITES, EntryKind.RESTORE, EntryKind.GRANT,
     EntryKind.TOKEN, EntryKind.IDENTITY, EntryKind.APPROVAL_KEY, EntryKind.SIGNED_IN, EntryKind.IMPORTED, EntryKind.WORKER,
-    EntryKind.LOOKED_UP, EntryKind.SIGNAL, EntryKind.DRILL, EntryKind.WAIVER,
+    EntryKind.LOOKED_UP, EntryKind.SIGNAL, EntryKind.DRILL, EntryKind.WAIVER, EntryKind.CONVERSATION,
 )  # fmt: skip
 """The entries that people cause. `store/sql/acts.sql` and its indexes name the same."""
 
 COLUMNS = ("at", "person", "verb", "what", "subject", "run_id", "sequence", "ordinal", "digest")
 
-_SUBJECTS = ("review_id", "incident_id", "subject", "operation_id", "grant_id", "token_id", "key_id", "import_id")
+_SUBJECTS = (
+    "review_id",
+    "incident_id",
+    "subject",
+    "operation_id",
+    "grant_id",
+    "token_id",
+    "key_id",
+    "import_id",
+    "conversation_id",
+)
 
 
 def act_view(row: ActRow) -> dict[str, Any]:
@@ -118,5 +128,6 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.IMPORTED: lambda e, _: f"imported the statement {e.name}",
     EntryKind.DRILL: lambda e, d: f"registered the drill of {e.name} for {', '.join(d.get('registered') or ())}",
     EntryKind.WAIVER: _waiver,
+    EntryKind.CONVERSATION: lambda e, d: f"{str(d.get('did')).replace('_', ' ')} the conversation {e.name}",
     EntryKind.WORKER: lambda e, d: f"{'quieted' if d.get('quiet') else 'woke'} the worker {e.name}",
 }

@@ -13,9 +13,9 @@ FROM entries INDEXED BY entries_acts
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal',
-    'drill', 'waiver'
+    'drill', 'waiver', 'budget', 'conversation'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill', 'conversation')
     OR json_extract(body, '$.data.by') IS NOT NULL
 )
   AND (at, ordinal) < (:before_at, :before) AND at >= :since AND at < :until AND (:kind IS NULL OR kind = :kind)
@@ -33,9 +33,9 @@ FROM entries INDEXED BY entries_by
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal',
-    'drill', 'waiver'
+    'drill', 'waiver', 'budget', 'conversation'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill', 'conversation')
     OR json_extract(body, '$.data.by') IS NOT NULL
 )
   AND coalesce(

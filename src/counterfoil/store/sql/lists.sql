@@ -90,6 +90,13 @@ WHERE (:before IS NULL OR rowid < :before) AND (:run_id IS NULL OR run_id = :run
     SELECT value FROM json_each(:workflows)))
 ORDER BY rowid DESC LIMIT :limit;
 
+-- name: list_conversations
+-- conversations with every agent that may be seen
+SELECT * FROM conversations
+WHERE number < coalesce(:before, 9223372036854775807)
+  AND (:workflows IS NULL OR agent IN (SELECT value FROM json_each(:workflows)))
+ORDER BY number DESC LIMIT :limit;
+
 -- name: list_people
 -- everybody, the revoked too
 SELECT * FROM people ORDER BY name;

@@ -94,11 +94,14 @@ CREATE TABLE runs (
     sequence INTEGER NOT NULL,
     head BLOB NOT NULL,
     submitted_by TEXT,
+    draws TEXT,
+    budget_id TEXT,
+    after_run_id TEXT,
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
         'outcome_unknown', 'receiver_mismatch', 'possible_repeat', 'business_key_conflict', 'duplicate_found',
-        'interrupted_tool', 'review_expired', 'review_rejected', 'budget_attempts', 'budget_elapsed', 'budget_spend',
+        'interrupted_tool', 'review_expired', 'review_rejected', 'budget_attempts', 'budget_elapsed', 'budget_spend', 'budget_tokens', 'budget_calls',
         'code_changed', 'no_worker', 'no_progress', 'expired', 'poisoned', 'restored', 'writes_suspended',
         'clock_jump', 'inconsistent', 'order_overtaken', 'step_failed')))
 ) STRICT;
@@ -108,6 +111,25 @@ CREATE INDEX runs_state ON runs (state, number);
 CREATE INDEX runs_request_id ON runs (request_id);
 CREATE INDEX runs_parent_run_id ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 CREATE INDEX runs_worker_id ON runs (worker_id) WHERE worker_id IS NOT NULL;
+CREATE INDEX runs_budget_id ON runs (budget_id) WHERE budget_id IS NOT NULL;
+CREATE INDEX runs_after_run_id ON runs (after_run_id) WHERE after_run_id IS NOT NULL;
+
+-- One limit in one place: a conversation, a workflow, a business day, an operation's name, or a run. Figures are JSON by kind.
+CREATE TABLE budgets (
+    budget_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('run', 'conversation', 'workflow', 'business_day', 'operation')),
+    "key" TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    limits TEXT NOT NULL,
+    raised TEXT NOT NULL,
+    used TEXT NOT NULL,
+    reserved TEXT NOT NULL,
+    unmeasured INTEGER NOT NULL,
+    opened_at INTEGER NOT NULL,
+    UNIQUE (name, "key")
+) STRICT;
 
 CREATE TABLE operations (
     operation_id TEXT PRIMARY KEY,
@@ -415,6 +437,35 @@ CREATE TABLE signals (
 
 CREATE INDEX signals_at ON signals (at);
 
+-- What was said belongs to a conversation; each accepted message is a turn, and each turn is a run.
+CREATE TABLE conversations (
+    conversation_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    parent_id TEXT REFERENCES conversations,
+    parent_run_id TEXT,
+    head_run_id TEXT,
+    next_kind TEXT NOT NULL CHECK (next_kind IN ('message', 'reset', 'handoff')),
+    turns INTEGER NOT NULL,
+    settings TEXT NOT NULL,
+    settings_version INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by TEXT,
+    CHECK ((parent_id IS NULL) = (parent_run_id IS NULL))
+) STRICT;
+
+CREATE TABLE turns (
+    run_id TEXT PRIMARY KEY REFERENCES runs,
+    conversation_id TEXT NOT NULL REFERENCES conversations,
+    n INTEGER NOT NULL,
+    prior_run_id TEXT,
+    kind TEXT NOT NULL CHECK (kind IN ('message', 'reset', 'handoff', 'compaction', 'steer', 'imported')),
+    into_run_id TEXT,
+    UNIQUE (conversation_id, n),
+    CHECK ((kind = 'steer') = (into_run_id IS NOT NULL))
+) STRICT;
+
 -- The inbox: what needs a person, by index only, however many runs have ended.
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
 CREATE INDEX runs_unended ON runs (deadline_at, run_id) WHERE state IN ('pending', 'running', 'waiting');
@@ -429,9 +480,9 @@ CREATE INDEX operations_target ON operations (target) WHERE target IS NOT NULL;
 CREATE INDEX entries_acts ON entries (at) WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal',
-    'drill', 'waiver'
+    'drill', 'waiver', 'budget', 'conversation'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill', 'conversation')
     OR json_extract(body, '$.data.by') IS NOT NULL
 );
 CREATE INDEX entries_by ON entries (
@@ -444,9 +495,9 @@ CREATE INDEX entries_by ON entries (
 WHERE position IS NULL AND kind IN (
     'submitted', 'answer', 'withdrawn', 'resolved', 'incident_closed', 'resumed', 'cancel_asked', 'tended', 'person', 'writes',
     'restore', 'grant', 'token', 'identity', 'approval_key', 'signed_in', 'imported', 'worker', 'looked_up', 'signal',
-    'drill', 'waiver'
+    'drill', 'waiver', 'budget', 'conversation'
 ) AND (
-    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill')
+    kind NOT IN ('submitted', 'resumed', 'cancel_asked', 'tended', 'restore', 'looked_up', 'signal', 'drill', 'conversation')
     OR json_extract(body, '$.data.by') IS NOT NULL
 );
 

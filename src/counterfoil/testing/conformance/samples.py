@@ -3,7 +3,14 @@
 from typing import Any
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
-from counterfoil.model.conversation import DocumentRecord, MessageRecord, SignalRecord
+from counterfoil.model.conversation import (
+    ConversationRecord,
+    DocumentRecord,
+    MessageRecord,
+    SignalRecord,
+    TurnKind,
+    TurnRecord,
+)
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
@@ -207,6 +214,25 @@ def incident_of(operation: OperationRecord, incident_id: str, number: int) -> In
     )
 
 
+def conversation_named(conversation_id: str, number: int) -> ConversationRecord:
+    """A conversation with the agent `refund`, without turns."""
+    return ConversationRecord(
+        conversation_id=conversation_id,
+        number=number,
+        name=f"customer {number} 👍",
+        agent="refund",
+        parent_id=None,
+        parent_run_id=None,
+        head_run_id=None,
+        next_kind=TurnKind.MESSAGE,
+        turns=0,
+        settings="{}",
+        settings_version=0,
+        created_at=20,
+        created_by=None,
+    )
+
+
 def one_of_each(run_id: str) -> list[Any]:
     """A row of every table besides installation and runs, in an order that references allow."""
     operation = operation_of(run_id, "op_each", 1)
@@ -229,6 +255,8 @@ def one_of_each(run_id: str) -> list[Any]:
         MessageRecord(run_id, 0, "user", "Bitte\nzurück", 17),
         DocumentRecord(run_id, "preferences", 1, DIGEST, "{}", 18),
         SignalRecord(run_id, "sig_1", "paid", "{}", DIGEST, 19, None),
+        conversation_named("conv_1", 1),
+        TurnRecord(run_id, "conv_1", 1, None, TurnKind.RESET, None),
         GrantRecord("grt_1", "manager", "answer", "refund", None, None, 50_000, "EUR", "ana", 20, None),
         TokenRecord("tok_1", "ana", "build", "sha256", "{}", 21, 22, None),
         IdentityRecord("https://id.example", "4711", "ana", 23),

@@ -7,7 +7,14 @@ from counterfoil.model.review import ReviewState
 from counterfoil.rules.permissions import Place
 from counterfoil.store.port import Database
 from counterfoil.testing.conformance.bench import Bench, done, putting
-from counterfoil.testing.conformance.samples import DIGEST, incident_of, operation_of, review_of, run_named
+from counterfoil.testing.conformance.samples import (
+    DIGEST,
+    conversation_named,
+    incident_of,
+    operation_of,
+    review_of,
+    run_named,
+)
 
 PLACES: list[tuple[list[Place], list[int]]] = [
     ([(None, None)], [3, 2, 1]),
@@ -56,8 +63,10 @@ def by_place(bench: Bench) -> None:
 
 
 def by_workflow(bench: Bench) -> None:
-    """Runs and signals; no workflow at all is not the same as every one."""
+    """Runs, signals and conversations; no workflow at all is not the same as every one."""
     database = _filled(bench)
+    talks = [replace(conversation_named(f"conv_{n}", n), agent="hire" if n == 2 else "refund") for n in (1, 2, 3)]
+    done(database, putting(*talks))
     with database.reader() as reader:
         lists = reader.lists
         state = lists.runs().items[0].state.value
@@ -66,4 +75,8 @@ def by_workflow(bench: Bench) -> None:
             assert [run.number for run in lists.runs(state=state, workflows=workflows).items] == numbers
             signals = [int(row.signal_id.removeprefix("sig_")) for row in lists.signals(workflows=workflows).items]
             assert signals == numbers
+            assert [each.number for each in lists.conversations(workflows=workflows).items] == numbers
+        page = lists.conversations(limit=2)
+        assert ([each.number for each in page.items], page.next_cursor) == ([3, 2], 2)
+        assert [each.number for each in lists.conversations(before=2).items] == [1]
         assert lists.runs(workflow="hire", workflows=["refund"]).items == []

@@ -1,0 +1,245 @@
+"""A conversation as JSON lines: one line says what it is, one each of its turns, their entries and kept inputs, and one the end."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from counterfoil.app.views.conversation import past_of, text_of
+from counterfoil.engine.importing import ImportConversation, PastEntry, PastTurn
+from counterfoil.engine.opened import Opened
+from counterfoil.model.codec import compact, digest_of, parsed
+from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
+from counterfoil.model.errors import Refused
+from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import Reader
+
+FORMAT = 1
+SAID = frozenset({EntryKind.ASKED, EntryKind.DECISION, EntryKind.LOST, EntryKind.RECEIVED, EntryKind.MESSAGE})
+"""The entries of a turn that are what was said: of them its messages are a fold."""
+
+_PAST = frozenset({TurnKind.RESET, TurnKind.HANDOFF, TurnKind.COMPACTION})
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _First(_Line):
+    type: str
+    format: int
+    name: str
+    agent: str
+    settings: dict[str, Any]
+
+
+class _TurnLine(_Line):
+    type: str
+    n: int
+    kind: str
+    agent: str
+    version: int
+    request_id: str
+    text: str
+    state: str
+    result: Any
+    at: int
+
+
+class _EntryLine(_Line):
+    type: str
+    n: int
+    kind: str
+    place: str | None
+    name: str | None
+    at: int
+    data: dict[str, Any]
+    text: str | None
+
+
+class _ArtifactLine(_Line):
+    type: str
+    digest: str
+    name: str
+    content: str
+
+
+class _Last(_Line):
+    type: str
+    lines: int
+    digest: str
+
+
+# ---------------------------------------------------------------------- out
+
+
+def exported(opened: Opened, reader: Reader, conversation: ConversationRecord) -> bytes:
+    """Every turn that has ended, oldest first, those of the parent too. The last line holds the digest of all before it."""
+    lines = [compact(line) for line in _lines(opened, reader, conversation)]
+    body = "".join(line + "\n" for line in lines).encode()
+    return body + (compact({"type": "end", "lines": len(lines), "digest": digest_of(body)}) + "\n").encode()
+
+
+def _lines(opened: Opened, reader: Reader, conversation: ConversationRecord) -> Iterator[dict[str, Any]]:
+    yield {
+        "type": "conversation", "format": FORMAT, "name": conversation.name, "agent": conversation.agent,
+        "settings": parsed(conversation.settings),
+    }  # fmt: skip
+    kept: set[str] = set()
+    past = [(t, r) for t, r in past_of(reader, conversation) if r.state.ended and t.kind is not TurnKind.STEER]
+    for n, (turn, run) in enumerate(reversed(past), start=1):
+        yield _turn(n, turn, run)
+        texts = {said.sequence: said.text for said in reader.find(MessageRecord, "run_id", run.run_id)}
+        for entry in reader.entries(run.run_id):
+            if entry.kind in SAID:
+                line = _entry(n, entry, texts.get(entry.sequence))
+                yield from _kept(opened, line["data"], kept)
+                yield line
+
+
+def _turn(n: int, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
+    return {
+        "type": "turn", "n": n, "kind": turn.kind.value, "agent": run.workflow, "version": run.workflow_version,
+        "request_id": run.request_id, "text": text_of(run),
+        "state": run.state.value, "result": parsed(run.result), "at": run.created_at,
+    }  # fmt: skip
+
+
+def _entry(n: int, entry: Entry, text: str | None) -> dict[str, Any]:
+    return {
+        "type": "entry", "n": n, "kind": entry.kind.value, "place": entry.position, "name": entry.name, "at": entry.at,
+        "data": parsed(entry.body)["data"], "text": text,
+    }  # fmt: skip
+
+
+def _kept(opened: Opened, value: Any, known: set[str]) -> Iterator[dict[str, Any]]:
+    """The artifacts that an entry names, each once, before it."""
+    if isinstance(value, dict):
+        for part in cast("dict[str, Any]", value).values():
+            yield from _kept(opened, part, known)
+    elif isinstance(value, list):
+        for part in cast("list[Any]", value):
+            yield from _kept(opened, part, known)
+    elif isinstance(value, str) and value.startswith("sha256:") and value not in known:
+        try:
+            content = opened.artifacts.read(value)
+            text = content.decode()
+        except (Refused, UnicodeDecodeError):
+            return  # some other digest, or no text: nothing of what was said
+        known.add(value)
+        yield {"type": "artifact", "digest": value, "name": "imported", "content": text}
+
+
+# ---------------------------------------------------------------------- in
+
+
+def import_of(opened: Opened, content: bytes, name: str | None, by: str | None) -> ImportConversation:
+    """The verb for a file; its artifacts are saved. Raises Refused(malformed_export), and then nothing was kept."""
+    lines = _read(content, name)
+    first = lines.first
+    for artifact in lines.artifacts:
+        opened.artifacts.save(artifact.content.encode(), name=artifact.name)
+    turns = tuple(_past(turn, lines.entries.get(turn.n, [])) for turn in lines.turns)
+    return ImportConversation(
+        opened.installation_id, name or first.name, digest_of(content), first.agent, compact(first.settings), turns, by
+    )
+
+
+class _Read:
+    """What a file holds, each line checked."""
+
+    def __init__(self, first: _First) -> None:
+        self.first = first
+        self.turns: list[_TurnLine] = []
+        self.entries: dict[int, list[_EntryLine]] = {}
+        self.artifacts: list[_ArtifactLine] = []
+
+
+def _read(content: bytes, name: str | None) -> _Read:
+    file = name or "the file"
+    raw = content.split(b"\n")
+    if len(raw) < 3 or raw[-1] != b"":
+        raise Refused("malformed_export", line=len(raw), name=file, problem="it breaks off")
+    raw.pop()
+    found: _Read | None = None
+    for number, line in enumerate(raw[:-1], start=1):
+        try:
+            found = _taken(found, json.loads(line))
+        except (ValueError, RecursionError) as problem:  # pydantic's and JSON's own, and ours
+            said = _said(problem)
+            raise Refused("malformed_export", line=number, name=file, problem=said) from problem
+    _check_end(raw, file)
+    assert found is not None, "there is at least one line"
+    if not found.turns:
+        raise Refused("malformed_export", line=len(raw), name=file, problem="it has no turn")
+    return found
+
+
+def _check_end(raw: list[bytes], file: str) -> None:
+    try:
+        last = _Last.model_validate(json.loads(raw[-1]))
+        whole = last.type == "end" and last.lines == len(raw) - 1
+        fits = last.digest == digest_of(b"".join(line + b"\n" for line in raw[:-1]))
+    except (ValueError, RecursionError):
+        whole, fits = False, False
+    if not whole or not fits:
+        problem = "its digest does not fit what is before it" if whole else "the end is missing"
+        raise Refused("malformed_export", line=len(raw), name=file, problem=problem)
+
+
+def _taken(found: _Read | None, line: Any) -> _Read:
+    """Take one line in. Raises ValueError."""
+    kind: Any = cast("dict[str, Any]", line).get("type") if isinstance(line, dict) else None
+    if found is None:
+        first = _First.model_validate(line)
+        if first.type != "conversation" or first.format != FORMAT:
+            raise ValueError(f"it is no conversation of format {FORMAT}")
+        return _Read(first)
+    match kind:
+        case "turn":
+            turn = _TurnLine.model_validate(line)
+            if turn.kind not in set(TurnKind):
+                raise ValueError(f"a turn of kind {turn.kind!r} is unknown")
+            if turn.n != len(found.turns) + 1:
+                raise ValueError(f"turn {len(found.turns) + 1} is missing")
+            if not RunState(turn.state).ended:
+                raise ValueError("the turn has not ended")
+            found.turns.append(turn)
+        case "entry":
+            entry = _EntryLine.model_validate(line)
+            if entry.n != len(found.turns) or EntryKind(entry.kind) not in SAID:
+                raise ValueError(f"turn {entry.n} has no entry {entry.kind} here")
+            found.entries.setdefault(entry.n, []).append(entry)
+        case "artifact":
+            artifact = _ArtifactLine.model_validate(line)
+            if digest_of(artifact.content.encode()) != artifact.digest:
+                raise ValueError("its content does not fit its digest")
+            found.artifacts.append(artifact)
+        case _:
+            raise ValueError(f"a line of type {kind!r} is unknown")
+    return found
+
+
+def _said(problem: Exception) -> str:
+    if isinstance(problem, ValidationError):
+        first = problem.errors()[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'the line'}: {first['msg']}"
+    return str(problem)
+
+
+def _past(turn: _TurnLine, entries: list[_EntryLine]) -> PastTurn:
+    kind = TurnKind(turn.kind)
+    return PastTurn(
+        kind if kind in _PAST else TurnKind.IMPORTED, turn.agent, turn.version, turn.text, RunState(turn.state),
+        None if turn.result is None else compact(turn.result), turn.at,
+        tuple(PastEntry(EntryKind(e.kind), e.place, e.name, _unspent(e), e.at, e.text) for e in entries),
+    )  # fmt: skip
+
+
+def _unspent(entry: _EntryLine) -> dict[str, Any]:
+    """The money was spent where the turn took place: here it is told, and not counted."""
+    if entry.kind == EntryKind.DECISION and entry.data.get("cost_micros") is not None:
+        return entry.data | {"cost_micros": 0, "spent_elsewhere_micros": entry.data["cost_micros"]}
+    return entry.data

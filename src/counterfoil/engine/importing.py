@@ -1,0 +1,140 @@
+"""A conversation that took place elsewhere: its turns are stored as runs that have ended, and are never run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from counterfoil.engine.acting import acting_reads, permitted
+from counterfoil.engine.submit import Submit
+from counterfoil.engine.verb import Deadlines, RunVerb
+from counterfoil.model import ids
+from counterfoil.model.access import Act
+from counterfoil.model.codec import compact, payload_digest
+from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
+from counterfoil.model.errors import Refused
+from counterfoil.model.journal import EntryKind
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.rules.permissions import Wish
+from counterfoil.store.port import Read
+from counterfoil.store.transaction import Transaction
+
+_NOWHERE: dict[str, Any] = {
+    "attempts": 0, "elapsed_us": 0, "spend_micros": 0,
+    "owner": {"name": "nobody", "then": None, "within_us": 0},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PastEntry:
+    """One entry of a past turn. `text`: what was said, of a message."""
+
+    kind: EntryKind
+    position: str | None
+    name: str | None
+    data: dict[str, Any]
+    at: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """One turn as the file tells it. `kind` is message, reset, handoff or compaction."""
+
+    kind: TurnKind
+    agent: str
+    version: int
+    text: str
+    state: RunState
+    result: str | None
+    at: int
+    entries: tuple[PastEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportConversation(RunVerb):
+    """Gives new, or existing when this file was imported under this name before. Raises Refused(conversation_exists)."""
+
+    name: str
+    digest: str  # of the file
+    agent: str
+    settings: str
+    turns: tuple[PastTurn, ...]
+    by: str | None
+    boundary: ClassVar[str] = "installation.changed"
+
+    @property
+    def conversation_id(self) -> str:
+        return ids.conversation_id(self.run_id, self.name)
+
+    def _request(self, n: int) -> str:
+        return f"imported {self.digest} turn {n} into {self.name}"
+
+    def _run_id(self, n: int) -> str:
+        return ids.run_id(self.run_id, self.turns[n - 1].agent, self._request(n))
+
+    def reads(self) -> Sequence[Read]:
+        return (
+            Read.key(ConversationRecord, self.conversation_id), *acting_reads(self.by),
+            *(Read.key(RunRecord, self._run_id(n)) for n in range(1, len(self.turns) + 1)),
+        )  # fmt: skip
+
+    def decide(self, tx: Transaction) -> str:
+        if self.by is not None:
+            permitted(tx, self.by, Wish(Act.SUBMIT, self.agent))
+        if tx.get(ConversationRecord, self.conversation_id) is not None:
+            if tx.get(RunRecord, self._run_id(1)) is not None:
+                return "existing"
+            raise Refused("conversation_exists", name=self.name)
+        head = self._run_id(len(self.turns))
+        tx.put(
+            ConversationRecord(
+                self.conversation_id, tx.number("conversation"), self.name, self.agent, None, None, head,
+                TurnKind.MESSAGE, len(self.turns), self.settings, 0, tx.now, self.by,
+            )
+        )  # fmt: skip
+        prior: str | None = None
+        for n, turn in enumerate(self.turns, start=1):
+            prior = self._past(tx, n, turn, prior)
+        said = {
+            "did": "imported",
+            "conversation_id": self.conversation_id,
+            "file": self.digest,
+            "turns": len(self.turns),
+        }
+        tx.append(
+            self.run_id, EntryKind.CONVERSATION, name=self.name,
+            data=said | ({} if self.by is None else {"by": self.by}),
+        )  # fmt: skip
+        return "new"
+
+    def _past(self, tx: Transaction, n: int, turn: PastTurn, prior: str | None) -> str:
+        run_id = self._run_id(n)
+        plain = {"text": turn.text, "conversation": self.name}
+        begun = Submit(
+            run_id, turn.agent, turn.version, self._request(n), compact(plain), payload_digest(plain, where="input"),
+            _NOWHERE, Deadlines(),
+        )  # fmt: skip
+        tx.put(
+            replace(
+                begun.begun(tx),
+                # Nothing of it is ever taken up again: a turn that failed elsewhere is not one to be retried here.
+                state=RunState.COMPLETED if turn.state is RunState.COMPLETED else RunState.CANCELLED,
+                sentence=f"It took place elsewhere, and ended {turn.state.value} there.",
+                deadline_at=None,
+                due_at=None,
+                result=turn.result,
+            )
+        )
+        tx.put(TurnRecord(run_id, self.conversation_id, n, prior, turn.kind, None))
+        tx.append(
+            run_id, EntryKind.SUBMITTED, name=turn.agent, data=begun.said() | {"imported": self.digest, "at": turn.at}
+        )
+        for entry in turn.entries:
+            stored = tx.append(
+                run_id, entry.kind, position=entry.position, name=entry.name,
+                data=entry.data | {"imported": True, "at": entry.at},
+            )  # fmt: skip
+            if entry.text is not None:
+                tx.put(MessageRecord(run_id, stored.sequence, entry.data.get("role", "user"), entry.text, entry.at))
+        tx.append(run_id, EntryKind.FINISHED, name=turn.state.value, data={"void": None, "imported": True})
+        return run_id

@@ -1,0 +1,49 @@
+"""What is refused about conversations."""
+
+from counterfoil.model.error_code import USAGE, ErrorCode
+
+CONVERSATIONS = (
+    ErrorCode(
+        "conversation_busy",
+        "The newest turn of {conversation} has not ended: {run_id} is {state}.",
+        "Nothing was stored. Send it again later under the same request id, or with when_busy follow_up or steer.",
+    ),
+    ErrorCode(
+        "other_agent",
+        "{conversation} is a conversation with {agent}, not with {given}.",
+        "Nothing was stored. Send it to that agent, or hand the conversation over.",
+    ),
+    ErrorCode(
+        "conversation_exists",
+        "There is a conversation {name} already.",
+        "Choose another name; nothing was changed. Names are never given twice.",
+    ),
+    ErrorCode(
+        "no_such_turn",
+        "{conversation} has no turn {turn}.",
+        "Look at its transcript; nothing was changed.",
+        USAGE,
+    ),
+    ErrorCode(
+        "turn_open",
+        "Turn {turn} of {conversation} has not ended, or one of its operations is not closed: {run_id} is {state}.",
+        "Nothing was forked. Fork at an earlier turn, or when this one has ended.",
+    ),
+    ErrorCode(
+        "nobody_at_work",
+        "No turn of {conversation} is at work.",
+        "Nothing was cancelled; whatever it said last stands.",
+    ),
+    ErrorCode(
+        "bad_setting",
+        "The setting {name} cannot be {value}: {problem}.",
+        "Nothing was changed.",
+        USAGE,
+    ),
+    ErrorCode(
+        "malformed_export",
+        "Line {line} of {name} cannot be imported: {problem}.",
+        "Nothing was imported. Export the conversation again.",
+        USAGE,
+    ),
+)
