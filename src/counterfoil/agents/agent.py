@@ -1,22 +1,25 @@
 """A durable agent: an agent of Pydantic AI, registered as a workflow whose runs are its turns."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Union, cast
+from typing import Any, Optional, Union, cast
 
 from pydantic_ai import Agent, Tool
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
 from counterfoil.agents.attached import Attached, Known
+from counterfoil.agents.messages import messages_of
 from counterfoil.agents.recorder import Asking, Recorder
+from counterfoil.agents.talk import compact_after, talk_of
 from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.call_perform import payload_type
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Workflow
 from counterfoil.model.budget import Budget
-from counterfoil.model.conversation import Turn
+from counterfoil.model.conversation import Turn, TurnKind
 
 TOOL_LONGEST = timedelta(minutes=10)
 
@@ -47,23 +50,31 @@ def durable_agent(
     asking = Asking(name, prompt_version)
 
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
+        talk = await asyncio.to_thread(talk_of, run.execution)
         recorded = Recorder(run, asking, undeclared)
+        if talk.kind is TurnKind.COMPACTION:
+            await recorded.compacts(agent, talk.history)
+            return None
+        recorded.begins_with(talk.history)
         await run.message("user", given.text)
         result = await agent.run(
             given.text,
+            message_history=messages_of(talk.history) or None,
+            model=talk.settings.get("model"),
             deps=deps() if deps is not None else None,
             toolsets=[_toolset(operations)] if operations else None,
             capabilities=[Attached(recorded, known, run.id)],
             conversation_id=given.conversation or run.id,
             infer_name=False,
         )
-        text = result.output if isinstance(result.output, str) else to_json(result.output).decode()
-        await run.message("agent", text)
+        await run.message("agent", result.output if isinstance(result.output, str) else to_json(result.output).decode())
+        await compact_after(run.execution, durable, talk, recorded.context_tokens)
         return result.output
 
-    turn.__annotations__["return"] = output_type_of(agent)
+    turn.__annotations__["return"] = Optional[output_type_of(agent)]  # noqa: UP045 - None is what a compaction gives
     turn.__name__ = turn.__qualname__ = name
-    return DurableAgent(name, Workflow(name, version, turn, budget), undeclared)
+    durable = DurableAgent(name, Workflow(name, version, turn, budget), undeclared)
+    return durable
 
 
 def output_type_of(agent: Agent[Any, Any]) -> Any:

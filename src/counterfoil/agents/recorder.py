@@ -22,6 +22,7 @@ from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, at_hand,
 from counterfoil.engine.asking import Answer, Question, answered, whole
 from counterfoil.engine.call_beside import Beside
 from counterfoil.engine.call_decide import model_name
+from counterfoil.engine.call_steer import steers
 from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_only, receipt_of
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step
@@ -54,6 +55,7 @@ class Recorder:
         self._taken: set[int] = set()  # which of its calls were begun
         self._heard: set[str] = set()
         self._plain: dict[int, tuple[ModelMessage, dict[str, Any]]] = {}  # by identity, holding the message
+        self.context_tokens = 0  # what the newest question held, as its provider counted it
         self._kept: dict[str, str] = {}  # the newest parameters as text: their artifact
         self._rejected: dict[str, Proposal[Any, Any]] = {}
 
@@ -75,7 +77,7 @@ class Recorder:
         kept, added = self._thread.change_to(self._written(messages))
 
         async def once() -> Answer:
-            response = await asked_of(model, messages, settings, parameters, self._shown())
+            response = await asked_of(model, messages, settings, parameters, self._shown(position))
             found = SimpleNamespace(usage=response.usage, response=response)
             usage, cost = execution.opened.usage_of(found)
             return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)
@@ -92,6 +94,7 @@ class Recorder:
             question = Question(name, asking.agent, self._thread.head, facts, given, once)
             outcome = await answered(execution, position, question)
         self._decided, self._taken = position, set()
+        self.context_tokens = outcome.value["usage"].get("input_tokens") or 0
         output = whole(execution, outcome.value["output"])
         self._thread.add([output])
         return response_of(output)
@@ -118,8 +121,10 @@ class Recorder:
             self._kept = {text: artifact.digest}
         return {"artifact": self._kept[text]}
 
-    def _shown(self) -> Callable[[str], None]:
-        return lambda text: None
+    def _shown(self, position: str) -> Callable[[str], None]:
+        """What has come so far is told to whoever watches: provisional, until the decision is saved."""
+        opened, run_id = self._execution.opened, self._run.id
+        return lambda text: opened.partials.publish(run_id, position, text)
 
     async def compacts(self, agent: Agent[Any, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The messages in short: a decision, which later turns begin with. Nothing to tell again: the messages as they are."""
@@ -145,10 +150,11 @@ class Recorder:
         return compacted(whole(execution, outcome.value["output"]))
 
     async def news(self) -> list[str]:
-        """Before the model is asked: what became of calls of which it heard that their outcome is unknown."""
+        """Before the model is asked: what became of calls of which it heard that their outcome is unknown, and what the user
+        has said meanwhile."""
         found = await heard(self._execution, self._heard)
         self._heard |= {record.operation_id for record in found}
-        return [self._telling(record) for record in found]
+        return [self._telling(record) for record in found] + await steers(self._execution)
 
     def _telling(self, record: OperationRecord) -> str:
         with self._execution.opened.read() as reader:

@@ -54,7 +54,7 @@ async def once_only(
     intent, _ = intent_of(execution, operation, payload)
     with execution.call(operation.name, intent.payload_digest) as position:
         operation_id, version = await prepared(execution, operation, position, intent, intent.payload_digest, None)
-        if not _is_next(execution, INTERRUPTED):
+        if not is_next(execution, INTERRUPTED):
             closing = await _closing(execution, operation, operation_id, version, position)
             if closing is not None:
                 return execution.operations[operation_id]
@@ -85,7 +85,7 @@ async def _closing(
 async def held(execution: Execution, what: str) -> list[OperationRecord] | None:
     """Before a write: None where nothing holds it. Else the calls whose outcome was unknown when it was planned, once every
     one of them is closed: the write itself is not to be run."""
-    if not _is_next(execution, HELD) and (_is_known(execution) or not interrupted_now(execution)):
+    if not is_next(execution, HELD) and (is_known(execution) or not interrupted_now(execution)):
         return None
     with execution.call(HELD, None) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
@@ -114,8 +114,8 @@ async def _hold(execution: Execution, position: str, what: str) -> dict[str, Any
 
 async def heard(execution: Execution, known: set[str]) -> list[OperationRecord]:
     """Interrupted calls that are closed by now, and of which the caller has not heard yet (`known`: those it has)."""
-    if not _is_next(execution, HEARD):
-        if _is_known(execution):
+    if not is_next(execution, HEARD):
+        if is_known(execution):
             return []
         news = [record for record in told_interrupted(execution) if record.status.closed]
         if not {record.operation_id for record in news} - known:
@@ -167,14 +167,14 @@ async def _written(execution: Execution, position: str, name: str, told: dict[st
     return execution.journal.ended[position]
 
 
-def _next(execution: Execution) -> str:
+def next_position(execution: Execution) -> str:
     branch = execution.branch
     return f"{branch.prefix}{branch.number + 1}"
 
 
-def _is_next(execution: Execution, mark: str) -> bool:
-    return execution.journal.names.get(_next(execution), ("", None))[0] == mark
+def is_next(execution: Execution, mark: str) -> bool:
+    return execution.journal.names.get(next_position(execution), ("", None))[0] == mark
 
 
-def _is_known(execution: Execution) -> bool:
-    return _next(execution) in execution.journal.names
+def is_known(execution: Execution) -> bool:
+    return next_position(execution) in execution.journal.names

@@ -77,7 +77,7 @@ class _Stretch:
             case EntryKind.IN_FLIGHT if data["n"] > 1:
                 self._add(metrics.ATTEMPTS_REPEATED, **self._labels(data["operation_id"]))
             case EntryKind.DECISION if data.get("cost_micros"):
-                name = str(entry.name).removeprefix("decide ")
+                name = str(entry.name).partition(" ")[2]
                 add(self._count.totals, metrics.BUDGET_SPENT, data["cost_micros"], decision=name)
             case _:
                 pass

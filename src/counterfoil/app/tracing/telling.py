@@ -121,7 +121,7 @@ class RunTelling:
 
     def _decision(self, entry: Entry, data: dict[str, Any]) -> Span:
         """GenAI semantic conventions: an agent was invoked. Neither prompt nor output is told."""
-        agent = str(entry.name).removeprefix("decide ")
+        agent = str(entry.name).partition(" ")[2]
         began = self.asked_at.pop(str(entry.position), entry.at)
         facts: dict[str, Attribute] = {
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "counterfoil.position": str(entry.position),
