@@ -66,6 +66,12 @@ def turns_before(snapshot: Snapshot, run_id: str) -> list[str]:
         turn = snapshot.get(TurnRecord, turn.prior_run_id)
         if turn is not None and turn.kind is not TurnKind.STEER:
             found.append(turn.run_id)
-            if turn.kind is TurnKind.COMPACTION:
+            if turn.kind is TurnKind.COMPACTION and _has_ended_well(snapshot, turn.run_id):
                 break
     return found[::-1]
+
+
+def _has_ended_well(snapshot: Snapshot, run_id: str) -> bool:
+    """A compaction that was cancelled, or failed, stands for nothing: what was before it is read."""
+    run = snapshot.get(RunRecord, run_id)
+    return run is not None and run.state is RunState.COMPLETED
