@@ -58,10 +58,35 @@ async def buy(run: Run, order: Order) -> Receipt:
         proposal = await run.propose(place_order, Purchase(number=order.number, **again.model_dump()), replaces=proposal)
         return await run.perform(place_order, proposal)
 
+clerk = Agent("openai-chat:gpt-5", name="clerk", instructions="You are the clerk.", defer_model_check=True)
+
+def ran(tool: str) -> str:
+    with open("ran.log", "a") as log:
+        log.write(tool + "\\n")
+    return tool + " ran"
+
+@clerk.tool_plain
+def look_up(item: str) -> str:
+    return ran("look_up")
+
+@clerk.tool_plain
+def stamp(mark: str) -> str:
+    return ran("stamp")
+
+app.agent("clerk", agent=clerk, budget=BUDGET, prompt_version="3", operations=[place_order], safe=["look_up"])
+
 @app.workflow(version=1, budget=BUDGET)
 async def think(run: Run, order: Order) -> str:
-    return (await run.decide(buyer, order.wish, prompt_version="8")).item
+    wish = order.wish * (20_000 if order.number == "long" else 1)
+    return (await run.decide(buyer, wish, prompt_version="8")).item
 """
+
+
+def item_of(answer: Any) -> dict[str, Any]:
+    """A text, the call of a tool as (tool, arguments), or an output."""
+    if isinstance(answer, str):
+        return {"text": answer}
+    return {"tool": answer[0], "arguments": answer[1]} if isinstance(answer, tuple) else {"arguments": answer}
 
 
 class Shop:
@@ -69,7 +94,7 @@ class Shop:
 
     def __init__(self, folder: Path, *answers: Any) -> None:
         script = folder / "script.json"
-        script.write_text(json.dumps([{"arguments": answer} for answer in answers]))
+        script.write_text(json.dumps([item_of(answer) for answer in answers]))
         self.sandbox = SandboxProcess("key")
         self.model = ModelServerProcess(script=script)
         self.cli: Cli = installed(folder, app=APP)
@@ -79,8 +104,13 @@ class Shop:
         self.model.close()
         self.sandbox.close()
 
+    def ran(self) -> list[str]:
+        """The tools of the clerk that ran, in order."""
+        log = self.cli.folder / "ran.log"
+        return log.read_text().split() if log.exists() else []
+
     def submit(self, workflow: str, number: str, wish: str) -> None:
-        given = json.dumps({"number": number, "wish": wish}).encode()
+        given = json.dumps({"text": wish} if workflow == "clerk" else {"number": number, "wish": wish}).encode()
         ended = self.cli.json("submit", workflow, "--input", "-", "--request-id", number, stdin=given)
         assert ended.status in (0, 5), ended
         self.cli.drive()
@@ -102,7 +132,7 @@ class Shop:
     def other_model(self, folder: Path, *answers: Any) -> ModelServerProcess:
         """The model that a replay asks; the shop's environment leads to it from here on."""
         script = folder / "other.json"
-        script.write_text(json.dumps([{"arguments": answer} for answer in answers]))
+        script.write_text(json.dumps([item_of(answer) for answer in answers]))
         other = ModelServerProcess(script=script)
         self.cli.environ |= other.environment
         return other

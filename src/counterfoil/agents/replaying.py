@@ -6,7 +6,7 @@ no validator, no hook. What the model wants to call is data.
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pydantic import TypeAdapter
@@ -160,9 +160,8 @@ async def replayer(model: str, prompt: str | None, agent: Any) -> AsyncGenerator
 
 
 def parameters_of(plain: dict[str, Any]) -> ModelRequestParameters:
-    """The parameters of a request as they were saved, without what this version of Pydantic AI does not know."""
-    known = {each.name for each in fields(ModelRequestParameters) if not each.name.startswith("_")}
-    return TypeAdapter(ModelRequestParameters).validate_python({n: v for n, v in plain.items() if n in known})
+    """The parameters of a request as they were saved; what this version of Pydantic AI does not know is left out."""
+    return TypeAdapter(ModelRequestParameters).validate_python(plain)
 
 
 def _unprompted(messages: list[ModelMessage], prompt: str | None) -> list[ModelMessage]:
@@ -170,11 +169,7 @@ def _unprompted(messages: list[ModelMessage], prompt: str | None) -> list[ModelM
     if prompt is None:
         return messages
     return [
-        replace(
-            message,
-            parts=[part for part in message.parts if not isinstance(part, SystemPromptPart)],
-            instructions=prompt if message.instructions is not None or message is messages[-1] else None,
-        )
+        replace(message, parts=[part for part in message.parts if not isinstance(part, SystemPromptPart)])
         if isinstance(message, ModelRequest)
         else message
         for message in messages

@@ -35,14 +35,32 @@ def one(console: "Console", data: Data) -> None:
     heading(console, f"run-{data['run_number']}/{data['sequence']} {data['agent']}: {data['verdict']}")
     versions = {name: value for name, value in data["versions"].items() if value is not None}
     fields(console, versions | data["usage"] | {"cost": usd(data["cost_micros"]), "lost calls": data["lost"]})
-    for name in ("input", "output"):
-        heading(console, name)
-        sentence(console, json.dumps(data[name], indent=1, ensure_ascii=False))
+    heading(console, "input")
+    if "messages" in data["input"]:
+        table(
+            console, ("who", "what"), [row for message in data["input"]["messages"] for row in said(message)], empty=""
+        )
+        heading(console, "output")
+        table(console, ("who", "what"), said(data["output"]), empty="An empty answer.")
+    else:
+        sentence(console, json.dumps(data["input"]["input"], indent=1, ensure_ascii=False))
+        heading(console, "output")
+        sentence(console, json.dumps(data["output"], indent=1, ensure_ascii=False))
     verdicts(console, data["verdicts"])
     if data["operations"]:
         heading(console, "operations")
         rows = [(f"op-{o['number']}", o["operation"], o["status"], o["reason"]) for o in data["operations"]]
         table(console, ("op", "operation", "status", "reason"), rows, empty="")
+
+
+def said(message: Data) -> list[tuple[str, str]]:
+    """Who said what in one message of a turn: a line for each part that has words."""
+    rows: list[tuple[str, str]] = []
+    for part in message["parts"]:
+        what = part.get("args") if part["part_kind"] == "tool-call" else part.get("content")
+        text = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)
+        rows.append((part["part_kind"], f"{part['tool_name']}: {text}" if part.get("tool_name") else text))
+    return rows
 
 
 def verdicts(console: "Console", said: Sequence[Data]) -> None:
