@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from counterfoil.engine.budgets import Spent
 from counterfoil.engine.proposals import scope_of
-from counterfoil.engine.situation import Target, newest_review, operation_in, situation_in
+from counterfoil.engine.situation import Target, lacking, newest_review, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -16,8 +17,7 @@ from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import budget_left
+from counterfoil.model.run import ParkReason
 from counterfoil.rules.gather import Situation, gather, next_look_at
 from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, Stop, rule
 from counterfoil.store.port import Read
@@ -37,6 +37,7 @@ class Advanced:
     ruling: Ruling
     next_at: int | None
     expired_review: str | None = None
+    spent: Spent | None = None  # for want of which budget a person is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def advanced(
     if ruling.kind in _NOT_WRITTEN or (ruling.kind in _OPENS and not opens):
         return Advanced(operation, case, ruling, next_at, expired)
     before = operation_in(tx, target)
+    spent = lacking(tx, target) if ruling.reason == Ask.BUDGET else None
     changed = _write(tx, target, situation, operation, case, ruling)
     if ruling.kind in _OPENS:
         case, _ = rule(gather(situation_in(tx, target, operation=changed)))  # shown: what holds once the review is open
@@ -107,7 +109,7 @@ def advanced(
                 "status": ruled.status.value,
             },
         )
-    return Advanced(ruled, case, ruling, next_at, expired)
+    return Advanced(ruled, case, ruling, next_at, expired, spent)
 
 
 def _expire_review(tx: Transaction, target: Target) -> str | None:
@@ -159,12 +161,12 @@ _ASKED = frozenset(reason.value for reason in ParkReason) - {
 }
 
 
-def park_reason_of(ruling: Ruling, run: RunRecord, now: int, *, undeclared: bool) -> ParkReason:
+def park_reason_of(ruling: Ruling, spent: Spent | None, *, undeclared: bool) -> ParkReason:
     """The stable reason under which a run waits for a person. `budget` is named by what is spent."""
     if undeclared and ruling.reason == Ask.OUTCOME_UNKNOWN:
         return ParkReason.INTERRUPTED_TOOL
     if ruling.reason == Ask.BUDGET:
-        return budget_left(parsed(run.budget), run, now) or ParkReason.BUDGET_ATTEMPTS
+        return ParkReason.BUDGET_ATTEMPTS if spent is None else spent.reason
     return ParkReason(ruling.reason or ParkReason.INCONSISTENT)
 
 
@@ -202,11 +204,11 @@ _STOPPED_FOR = {
 }  # fmt: skip
 
 
-def demanded(advanced: Advanced, run: RunRecord, now: int) -> ParkReason | None:
+def demanded(advanced: Advanced) -> ParkReason | None:
     """Under which reason a person is asked after Then.STAND. None: another operation's doubt, or nothing of its own."""
     ruling, held = advanced.ruling, advanced.operation.reason
     if ruling.kind is Kind.ASK_PERSON:
-        return park_reason_of(ruling, run, now, undeclared=advanced.operation.undeclared)
+        return park_reason_of(ruling, advanced.spent, undeclared=advanced.operation.undeclared)
     stop = Stop(ruling.reason or "none")
     if stop is Stop.HELD and held in (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT):
         return ParkReason(held)
@@ -214,8 +216,8 @@ def demanded(advanced: Advanced, run: RunRecord, now: int) -> ParkReason | None:
 
 
 def _asked(tx: Transaction, target: Target, operation: OperationRecord, ruling: Ruling) -> OperationRecord:
-    run = tx.must(RunRecord, target.run_id)
-    reason = park_reason_of(ruling, run, tx.now, undeclared=operation.undeclared)
+    spent = lacking(tx, target) if ruling.reason == Ask.BUDGET else None
+    reason = park_reason_of(ruling, spent, undeclared=operation.undeclared)
     # What was never sent is not unknown: it waits, prepared, for somebody to raise its budget.
     status = OperationStatus.UNKNOWN if operation.sent and not operation.status.closed else operation.status
     return replace(operation, status=status, reason=reason)

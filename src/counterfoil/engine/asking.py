@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from counterfoil.engine.branches import Wait
-from counterfoil.engine.call_step import room_for_a_try
+from counterfoil.engine.budgets import Spent
+from counterfoil.engine.call_step import demand_of, held_here, room_for_a_try, shares_here
 from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.definitions import Step
-from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import own_end
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
-from counterfoil.model.run import ParkReason
 from counterfoil.rules.replay import Outcome
 
 RESERVE_MICROS = 50_000  # 0.05 USD held back for each call in flight
@@ -64,24 +63,28 @@ async def _decided(execution: Execution, position: str, question: Question) -> O
         if refused == "in_doubt":
             sentence = "waits until a doubt of this run is closed"
             await execution.wait(Wait("decision", position, now, None, None, sentence), seen=seen)
-        elif refused is not None:
-            owner = parsed(execution.run.budget)["owner"]
-            execution.demands.note(position, Demand(ParkReason(refused), f"{question.who} was not asked.", owner))
+        elif isinstance(refused, Spent):
+            execution.demands.note(position, demand_of(refused, f"{question.who} was not asked."))
             sentence = f"waits for budget to ask {question.who}"
             await execution.wait(Wait("decision", position, now, None, None, sentence), seen=seen)
 
 
-async def _ask(execution: Execution, position: str, question: Question) -> str | None:
+async def _ask(execution: Execution, position: str, question: Question) -> str | Spent | None:
     """One call of the model. Gives the reason when it may not be asked now."""
     run, deadlines = execution.run, execution.opened.deadlines
     journal, digest = execution.journal, question.digest
     called = journal.asked.get(position, 0)
     lost = called > journal.tries.get(position, 0) + journal.lost.get(position, 0)
     asked = {"in": digest, "n": called + 1, "lost": lost} | question.facts | await _kept(execution, question.given)
+    shares, held = shares_here(execution, question.who), held_here(execution, position) if lost else ()
+    losses = journal.losses.get(position, 0) + lost
     entry = await execution.write(
-        AskModel(run.run_id, run.fence, position, question.name, asked, RESERVE_MICROS, deadlines)
-    )
-    if isinstance(entry, str):
+        AskModel(
+            run.run_id, run.fence, position, question.name, asked, RESERVE_MICROS, deadlines, question.who, losses, shares, held
+        )
+    )  # fmt: skip
+    if isinstance(entry, str | Spent):
+        execution.catch_up()  # it may have recorded a loss
         return entry
     if lost:
         execution.catch_up()
@@ -91,13 +94,16 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
         output = (await _kept(execution, {"output": answer.output}))["output"]
     except Exception as problem:
         tried = {"in": digest, "n": called + 1, "problem": said(problem)}
-        failed = await execution.write(CountTry(run.run_id, run.fence, position, question.name, tried, deadlines))
+        count = CountTry(
+            run.run_id, run.fence, position, question.name, tried, deadlines, RESERVE_MICROS, shares
+        )  # fmt: skip
+        failed = await execution.write(count)
         execution.noted(failed, tried)
         return None
     spent = {"output": output, "usage": answer.usage, "cost_micros": answer.cost_micros}
     data = {"in": digest} | spent | question.facts
     accepted = await execution.write(
-        AcceptDecision(run.run_id, run.fence, position, question.name, data, RESERVE_MICROS, deadlines)
+        AcceptDecision(run.run_id, run.fence, position, question.name, data, RESERVE_MICROS, deadlines, shares)
     )
     execution.noted(accepted, data)
     return None

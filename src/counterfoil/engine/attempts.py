@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.advance import Advanced, advanced
-from counterfoil.engine.situation import Target, newest_review, operation_in, situation_in
+from counterfoil.engine.budgets import hold, let_go
+from counterfoil.engine.situation import Target, called_of, newest_review, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb, driven
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -18,6 +19,7 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord, Operatio
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.rules.budget import of_attempt
 from counterfoil.rules.gather import gather
 from counterfoil.rules.key_window import key_of, same_bytes
 from counterfoil.rules.recovery import Kind, rule
@@ -64,6 +66,7 @@ class MarkInFlight(RunVerb):
         key_number = operation.key_number + int(new_key)
         attempt = self._attempt(tx, operation, key_number)
         self._draw_approval(tx, attempt)
+        self._draw_budgets(tx, operation, attempt)
         tx.put(attempt)
         tx.put(
             replace(
@@ -133,6 +136,18 @@ class MarkInFlight(RunVerb):
             closed=0,
         )
 
+    def _draw_budgets(self, tx: Transaction, operation: OperationRecord, attempt: AttemptRecord) -> None:
+        """What earlier tries still hold, whose worker died, counts as used from here on."""
+        run = tx.must(RunRecord, self.run_id)
+        named = {share.budget_id for share in self.target.shares} | set(self.target.held)
+        drawn = run
+        for earlier in tx.find(AttemptRecord, "operation_id", operation.operation_id):
+            drawn = let_go(tx, drawn, earlier.attempt_id, None, named)
+        need = of_attempt(called_of(operation), first=not operation.attempts)
+        drawn = hold(tx, drawn, self.target.shares, attempt.attempt_id, need)
+        if drawn is not run:
+            tx.put(drawn)
+
     def _draw_approval(self, tx: Transaction, attempt: AttemptRecord) -> None:
         """An approval is used once: by the operation's first attempt that draws on it."""
         for review in tx.find(ReviewRecord, "operation_id", attempt.operation_id):
@@ -168,10 +183,15 @@ class EndAttempt(RunVerb):
         )
         ended = self._ended(attempt, tx.now, late)
         tx.put(ended)
-        if self.meaning is Meaning.APPLIED and self.receipt is not None:
+        applied = self.meaning is Meaning.APPLIED and self.receipt is not None
+        if applied:
             tx.put(self._receipt(operation, tx.now))
-        elif not late:
-            tx.put(replace(run, failed_tries=run.failed_tries + 1))
+        named = {share.budget_id for share in self.target.shares} | set(self.target.held)
+        moved = let_go(tx, run, attempt.attempt_id, {} if applied else {"attempts": 1}, named)
+        if not applied and not late:
+            moved = replace(moved, failed_tries=run.failed_tries + 1)
+        if moved is not run:
+            tx.put(moved)
         changed = self._changed(tx.now, operation, [ended if a.attempt_id == ended.attempt_id else a for a in attempts])
         if not operation.status.closed and not ended.closed and self.receipt is None and operation.doubt_at is None:
             changed = replace(changed, doubt_at=tx.now)  # the first answer that leaves its outcome open

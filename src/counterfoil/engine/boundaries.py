@@ -36,6 +36,7 @@ BOUNDARIES: tuple[Boundary, ...] = (
     Boundary("worker.seen", COMMIT, "register, heartbeat, stop", 2),
     Boundary("step.ended", COMMIT, "end step", 4),
     Boundary("step.try_failed", COMMIT, "count a failed try", 4),
+    Boundary("call.drawn", COMMIT, "count a call of a tool that a budget limits", 4),
     Boundary("decision.asked", COMMIT, "ask the model", 5),
     Boundary("decision.accepted", COMMIT, "accept a decision", 6),
     Boundary("proposal.made", COMMIT, "propose", 7),

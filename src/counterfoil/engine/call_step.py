@@ -6,18 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from counterfoil.engine.branches import Wait
+from counterfoil.engine.budgets import Share, Spent, held_by, shares_of, spent_by
 from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
-from counterfoil.engine.steps import CountTry, EndStep
+from counterfoil.engine.steps import CountTry, DrawCall, EndStep
 from counterfoil.model import ids
-from counterfoil.model.codec import BODY_LIMIT, parsed
+from counterfoil.model.budget import BudgetRecord
+from counterfoil.model.codec import BODY_LIMIT
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
-from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
+from counterfoil.model.run import RunRecord
+from counterfoil.rules.budget import CALLS, FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
 from counterfoil.rules.replay import Outcome
 from counterfoil.store.journaling import Written, written
 from counterfoil.store.user_transaction import in_one_transaction
@@ -69,6 +71,7 @@ async def tried(
     execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
 ) -> Outcome:
     """Try until it ends: a result, a final failure, or a budget that is spent."""
+    await _room_for_a_call(execution, position, spec, digest)
     while True:
         if execution.journal.tries.get(position):
             await room_for_a_try(execution, position, spec)
@@ -107,7 +110,9 @@ async def _one_try(
             kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
         else:
             tried_ = {"in": digest, "n": n, "problem": said(problem)}
-            entry = await execution.write(CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines))
+            shares = shares_here(execution, spec.name)
+            count = CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines, shares=shares)
+            entry = await execution.write(count)
             execution.noted(entry, tried_)
             return
     stored = text if kind is EntryKind.STEP else data
@@ -120,10 +125,10 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step) -> Non
     journal = execution.journal
     while True:
         if execution.journal.tries.get(position):
-            spent = budget_spent(execution)
+            spent = budget_spent(execution, spec.name)
             if spent is not None:
                 last = f"The last try of {spec.name} failed; tries at this position: {journal.tries[position]}."
-                execution.demands.note(position, Demand(spent, last, parsed(execution.run.budget)["owner"]))
+                execution.demands.note(position, demand_of(spent, last))
                 await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, last))
                 continue
             execution.demands.note(position, None)
@@ -152,8 +157,51 @@ def _us(duration: Any) -> int:
     return int(duration.total_seconds() * 1_000_000)
 
 
-def budget_spent(execution: Execution) -> ParkReason | None:
-    """What of this run's budget is spent by now; None while something is left."""
+async def _room_for_a_call(execution: Execution, position: str, spec: Step, digest: str | None) -> None:
+    """Where a budget counts calls of this name: count this one before it is begun, or wait for the budget's owner."""
+    run, journal = execution.run, execution.journal
+    while position not in journal.drawn and not journal.tries.get(position):
+        shares = [s for s in shares_here(execution, spec.name) if CALLS + spec.name in s.limits]
+        if not shares:
+            return
+        name = journal.names.get(position, (spec.name, None))[0]
+        verb = DrawCall(
+            run.run_id, run.fence, position, name, digest, spec.name, execution.opened.deadlines, tuple(shares)
+        )  # fmt: skip
+        seen = journal.seen
+        entry = await execution.owned(execution.write(verb))
+        if not isinstance(entry, Spent):
+            execution.noted(entry, {"in": digest})
+            break
+        execution.demands.note(position, demand_of(entry, f"{spec.name} was not called."))
+        now = execution.opened.clock.now_us()
+        await execution.wait(
+            Wait("timer", position, now, None, None, f"waits for budget to call {spec.name}"), seen=seen
+        )
+    execution.demands.note(position, None)
+
+
+def shares_here(execution: Execution, called: str) -> tuple[Share, ...]:
+    """The budgets that a call of this name draws on, begun now."""
+    return shares_of(execution.opened.registry, execution.run, called, execution.opened.clock.now_us())
+
+
+def held_here(execution: Execution, call: str) -> tuple[str, ...]:
+    """The budgets in which a call that was lost holds something. Only its own position changes that."""
     with execution.opened.read() as reader:
         run = reader.get(RunRecord, execution.run.run_id) or execution.run
-    return budget_left(parsed(run.budget), run, execution.opened.clock.now_us())
+    return held_by(run, {call})
+
+
+def demand_of(spent: Spent, what: str) -> Demand:
+    """The park for a spent budget: what was not done, and why."""
+    return Demand(spent.reason, f"{what} {spent.sentence}".strip(), spent.owner, budget_id=spent.budget_id)
+
+
+def budget_spent(execution: Execution, called: str) -> Spent | None:
+    """What of the budgets of this call is spent by now; None while something is left."""
+    shares = shares_here(execution, called)
+    with execution.opened.read() as reader:
+        run = reader.get(RunRecord, execution.run.run_id) or execution.run
+        rows = {each.budget_id: reader.get(BudgetRecord, each.budget_id) for each in shares}
+    return spent_by(rows, run, shares, {"attempts": 1, "elapsed_us": 0}, execution.opened.clock.now_us())

@@ -3,22 +3,25 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from counterfoil.engine.budgets import Share, Spent, hold, let_go, share_reads, spent_in
 from counterfoil.engine.leases import touched
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
-from counterfoil.model.run import RunRecord
-from counterfoil.rules.budget import budget_left
+from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.budget import LOSSES, of_model, tokens_of
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class AskModel(RunVerb):
-    """A visible pending request, with its reserve. Gives the entry, or the reason why the model may not be asked now.
+    """A visible pending request, with its reserve. Gives the entry; "in_doubt" or Spent where the model may not be asked now.
 
-    `lost` counts the calls whose answer never came: they keep their reserve as spent, since nobody knows.
+    `lost` in `data`: the call before this one never came to its end. It keeps its reserve as spent, since nobody knows.
+    `losses` counts such calls since a person last moved the run: a run that loses its worker in them asks no further.
+    `shares` are the budgets that this call draws on, `held` those in which the lost one holds something.
     """
 
     fence: int
@@ -27,10 +30,15 @@ class AskModel(RunVerb):
     data: dict[str, Any]
     reserve_micros: int
     deadlines: Deadlines
+    called: str = ""
+    losses: int = 0
+    shares: tuple[Share, ...] = ()
+    held: tuple[str, ...] = ()
     boundary: ClassVar[str] = "decision.asked"
 
     def reads(self) -> Any:
-        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id))
+        rows = share_reads(self.shares, self.held)
+        return (Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id), *rows)
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
@@ -41,20 +49,36 @@ class AskModel(RunVerb):
             for operation in tx.find(OperationRecord, "run_id", self.run_id)
         ):
             return "in_doubt"
-        spent = budget_left(parsed(run.budget), run, tx.now, spend_reserve=self.reserve_micros)
+        if self.losses >= LOSSES:
+            if self.data.get("lost"):
+                tx.put(self._lost(tx, run))
+            return Spent(ParkReason.POISONED, _LOST_TWICE, parsed(run.budget)["owner"])
+        need = of_model(self.called, self.reserve_micros)
+        spent = spent_in(tx, run, self.shares, need)
         if spent is not None:
             return spent
-        lost_reserve = run.reserved_micros if self.data.get("lost") else 0
-        tx.put(
-            replace(
-                touched(run, tx.now, self.deadlines),
-                spent_micros=run.spent_micros + lost_reserve,
-                reserved_micros=run.reserved_micros - lost_reserve + self.reserve_micros,
-            )
-        )
         if self.data.get("lost"):
-            tx.append(self.run_id, EntryKind.LOST, position=self.position, name=self.name, data={"measured": False})
+            run = self._lost(tx, run)
+        run = hold(tx, touched(run, tx.now, self.deadlines), self.shares, self.position, need)
+        tx.put(replace(run, reserved_micros=run.reserved_micros + self.reserve_micros))
         return tx.append(self.run_id, EntryKind.ASKED, position=self.position, name=self.name, data=self.data)
+
+    def _lost(self, tx: Transaction, run: RunRecord) -> RunRecord:
+        """Only this call's own reserve: another branch may be asking at this moment."""
+        tx.append(self.run_id, EntryKind.LOST, position=self.position, name=self.name, data={"measured": False})
+        return let_go(tx, unmeasured(run, self.reserve_micros), self.position, None, self.held)
+
+
+_LOST_TWICE = (
+    "The model was asked twice at one position, and each time the worker was gone before the answer was kept. "
+    "It is not asked again before somebody has looked: see what ends the worker, then resume the run."
+)
+
+
+def unmeasured(run: RunRecord, reserve_micros: int) -> RunRecord:
+    """A call of which nobody knows what it cost keeps its reserve as spent."""
+    kept = min(run.reserved_micros, reserve_micros)
+    return replace(run, spent_micros=run.spent_micros + kept, reserved_micros=run.reserved_micros - kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +91,21 @@ class AcceptDecision(RunVerb):
     data: dict[str, Any]
     reserve_micros: int
     deadlines: Deadlines
+    shares: tuple[Share, ...] = ()
     boundary: ClassVar[str] = "decision.accepted"
+
+    def reads(self) -> Any:
+        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
+        cost = self.data["cost_micros"] or 0
+        known = {"tokens": tokens_of(self.data.get("usage") or {}), "spend_micros": cost}
+        run = let_go(tx, run, self.position, known, {share.budget_id for share in self.shares})
         tx.put(
             replace(
                 touched(run, tx.now, self.deadlines),
-                spent_micros=run.spent_micros + (self.data["cost_micros"] or 0),
+                spent_micros=run.spent_micros + cost,
                 reserved_micros=max(0, run.reserved_micros - self.reserve_micros),
             )
         )

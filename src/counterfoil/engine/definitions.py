@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from counterfoil.model.budget import Budget, Retry
+from counterfoil.model.budget import Budget, Retry, SharedBudget
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, owner_facts, owner_of
@@ -221,6 +221,7 @@ class Registry:
     receivers: dict[str, ReceiverDefinition] = field(default_factory=lambda: {})
     operations: dict[str, Operation[Any, Any]] = field(default_factory=lambda: {})
     workflows: dict[tuple[str, int], Workflow[Any, Any]] = field(default_factory=lambda: {})
+    budgets: dict[str, SharedBudget] = field(default_factory=lambda: {})
 
     def add_operation(self, operation: Operation[Any, Any]) -> None:
         if operation.name in self.operations:
@@ -231,6 +232,11 @@ class Registry:
         if (workflow.name, workflow.version) in self.workflows:
             raise Refused("name_taken", name=f"{workflow.name} version {workflow.version}")
         self.workflows[workflow.name, workflow.version] = workflow
+
+    def add_budget(self, budget: SharedBudget) -> None:
+        if budget.name in self.budgets:
+            raise Refused("name_taken", name=budget.name)
+        self.budgets[budget.name] = budget
 
     def newest(self, name: str) -> Workflow[Any, Any]:
         versions = [workflow for (known, _), workflow in self.workflows.items() if known == name]

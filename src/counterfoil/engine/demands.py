@@ -15,6 +15,7 @@ class Demand:
     detail: str
     owner: dict[str, Any]
     undrilled: Covered | None = None  # what a drill or a waiver must cover first
+    budget_id: str | None = None  # the shared budget that is spent
 
 
 class Demands:

@@ -5,6 +5,7 @@ from typing import Any
 from counterfoil.engine.advance import Advance, Advanced, OpenReview, Then, demanded, then_of
 from counterfoil.engine.attempts import SenderGone, senders_gone
 from counterfoil.engine.branches import Branch, Wait
+from counterfoil.engine.call_step import demand_of
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
@@ -18,7 +19,7 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.model.run import BUDGET_REASONS, ParkReason
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
 from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.recovery import Kind, Until
@@ -93,11 +94,11 @@ def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
     """Under which reason a person is asked. Another operation's doubt, or a clock, makes no demand of its own."""
     record, ruling = advanced.operation, advanced.ruling
     detail = f"op-{record.number} ({record.name}): case {advanced.case.letter}, {advanced.case.sentence}"
-    with execution.opened.read() as reader:
-        run = reader.get(RunRecord, execution.run.run_id) or execution.run
-    held = demanded(advanced, run, execution.opened.clock.now_us())
+    held, spent = demanded(advanced), advanced.spent
     if held is None:
         return None
+    if spent is not None:
+        return demand_of(spent, detail)
     undrilled = send_of(record, execution.run) if ruling.reason == Stop.PAUSED else None
     if undrilled is not None:
         detail = f"drill_missing: op-{record.number}: {sentence_of(undrilled)}. Case {advanced.case.letter}."
@@ -107,7 +108,7 @@ def _demand(execution: Execution, advanced: Advanced) -> Demand | None:
 def _owner(execution: Execution, record: OperationRecord, reason: ParkReason) -> dict[str, Any]:
     """Budgets go to the budget's owner; a doubt goes to the operation's."""
     budget_owner: dict[str, Any] = parsed(execution.run.budget)["owner"]
-    if reason in (ParkReason.BUDGET_ATTEMPTS, ParkReason.BUDGET_ELAPSED, ParkReason.BUDGET_SPEND) or not record.owner:
+    if reason in BUDGET_REASONS or not record.owner:
         return budget_owner
     definition = execution.opened.registry.operations.get(record.name)
     who = (definition.owner or (definition.review.owner if definition.review else None)) if definition else None

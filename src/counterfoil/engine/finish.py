@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
-from counterfoil.engine.decisions import in_doubt
+from counterfoil.engine.budgets import calls_of, higher, let_go, run_limits, share_reads
+from counterfoil.engine.decisions import in_doubt, unmeasured
 from counterfoil.engine.following import followers_of, release
 from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
@@ -19,7 +20,8 @@ from counterfoil.model.installation import BusinessKeyRecord, SuspensionRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.model.run import BUDGET_REASONS, PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.rules.budget import kind_of
 from counterfoil.rules.wishes import about_run
 from counterfoil.store.port import Read
 from counterfoil.store.records import changed
@@ -88,6 +90,7 @@ class Park(RunVerb):
     void: int | None  # the sequence of the failure that the workflow did not answer, which a retry forgets
     failure: dict[str, Any] | None
     undrilled: Covered | None = None
+    budget_id: str | None = None  # the shared budget that it is parked for
     boundary: ClassVar[str] = "run.parked"
     ends: ClassVar[bool] = True
 
@@ -104,7 +107,8 @@ class Park(RunVerb):
         if self._lifted(tx):
             return False
         sentence = PARK_SENTENCES[self.reason] + (f" {self.detail}" if self.detail else "")
-        tx.put(parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure))
+        stopped = parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure)
+        tx.put(replace(stopped, budget_id=self.budget_id))
         tx.append(
             self.run_id,
             EntryKind.PARKED,
@@ -136,6 +140,7 @@ class Finish(RunVerb):
     parent_run_id: str | None
     business_keys: tuple[str, ...]
     void: int | None = None  # the sequence of the failure that ended it, which a retry forgets
+    held: tuple[str, ...] = ()  # the budgets in which its lost calls still hold something
     boundary: ClassVar[str] = "run.finished"
     ends: ClassVar[bool] = True
 
@@ -147,7 +152,7 @@ class Finish(RunVerb):
         reads += [Read.by(BusinessKeyRecord, "business_key", key) for key in self.business_keys]
         if self.parent_run_id is not None:
             reads.append(Read.key(RunRecord, self.parent_run_id))
-        return reads
+        return [*reads, *share_reads((), self.held)]
 
     def decide(self, tx: Transaction) -> OperationRecord | None:
         run = driven(tx, self.run_id, self.fence)
@@ -161,6 +166,9 @@ class Finish(RunVerb):
         for review in tx.find(ReviewRecord, "run_id", self.run_id):
             if review.state is ReviewState.OPEN:
                 tx.put(replace(review, state=ReviewState.SUPERSEDED, void="the run ended"))
+        run = unmeasured(run, run.reserved_micros)  # every reserve ends with its run
+        for call in calls_of(run):
+            run = let_go(tx, run, call, None, self.held)
         tx.put(
             changed(
                 run,
@@ -175,7 +183,6 @@ class Finish(RunVerb):
                 executing=0,
                 worker_id=None,
                 lease_until=None,
-                reserved_micros=0,
             )
         )
         release(tx, run)
@@ -233,11 +240,10 @@ class Resume(RunVerb):
         if self.by is not None:
             permitted(tx, self.by, about_run(self.act, run))
         self._check(tx, run)
-        budget: dict[str, Any] = parsed(run.budget)
-        budget = budget | {kind: max(budget[kind], amount) for kind, amount in self.raises.items()}
+        budget = higher(parsed(run.budget), self.raises)
         for operation in tx.find(OperationRecord, "run_id", self.run_id):
             # A park for a spent budget or a stop is lifted from what was never sent; a doubt stays with its resolver.
-            if operation.reason in _LIFTED and not operation.status.closed:
+            if operation.reason in BUDGET_REASONS and not operation.status.closed:
                 tx.put(replace(operation, version=operation.version + 1, reason=None))
         self._ask_again(tx)
         tx.put(
@@ -291,14 +297,12 @@ class Resume(RunVerb):
         resumable = run.state is RunState.PARKED and run.reason not in MOVED_OTHERWISE
         if not (retryable if self.retry else resumable):
             raise Refused("not_resumable", run_id=self.run_id, state=run.state.value, reason=run.reason)
-        kind = {
-            ParkReason.BUDGET_ATTEMPTS: "attempts",
-            ParkReason.BUDGET_ELAPSED: "elapsed_us",
-            ParkReason.BUDGET_SPEND: "spend_micros",
-        }
-        needed = kind.get(ParkReason(run.reason)) if run.state is RunState.PARKED and run.reason else None
-        if needed is not None and self.raises.get(needed, 0) <= parsed(run.budget)[needed]:
-            raise Refused("budget_not_raised", kind=needed.partition("_")[0], run_id=self.run_id)
+        if run.state is not RunState.PARKED or run.reason not in BUDGET_REASONS or run.budget_id is not None:
+            return  # a shared budget is raised by its own verb, or another day has begun: the run asks again
+        needed = kind_of(run.reason or "")
+        stored = run_limits(parsed(run.budget))
+        if not any(kind.startswith(needed) and amount > stored.get(kind, 0) for kind, amount in self.raises.items()):
+            raise Refused("budget_not_raised", kind=needed.strip(":").partition("_")[0], run_id=self.run_id)
 
 
 MOVED_OTHERWISE = frozenset(
@@ -314,7 +318,6 @@ MOVED_OTHERWISE = frozenset(
         ParkReason.INTERRUPTED_TOOL,
     }
 )
-_LIFTED = frozenset({ParkReason.BUDGET_ATTEMPTS, ParkReason.BUDGET_ELAPSED, ParkReason.BUDGET_SPEND})
 
 
 @dataclass(frozen=True, slots=True)

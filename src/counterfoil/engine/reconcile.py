@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from counterfoil.engine.advance import Advanced
+from counterfoil.engine.budgets import held_by, shares_of
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.failures import said
@@ -16,11 +17,12 @@ from counterfoil.engine.gate import gated_name
 from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.situation import Target, target_of
+from counterfoil.engine.situation import Target, called_of, target_of
 from counterfoil.model.codec import canonical, digest_of, parsed
 from counterfoil.model.contract_parts import Found, Seen
 from counterfoil.model.errors import Refused
-from counterfoil.model.operation import OperationRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.model.run import RunRecord
 from counterfoil.receivers.http import LookupUnreachable, Reader
 from counterfoil.rules.key_window import key_of
 
@@ -104,8 +106,15 @@ def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord
     endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
     review = operation.review_facts()
     target = target_of(record, endpoint.scope, review, gated_name(opened, record, review_needed=review is not None))
+    called = called_of(record)
+    with opened.read() as reader:
+        run = reader.get(RunRecord, record.run_id)
+        calls = [attempt.attempt_id for attempt in reader.find(AttemptRecord, "operation_id", record.operation_id)]
+    assert run is not None, "an operation is of a run"
     return replace(
         target,
+        shares=shares_of(opened.registry, run, called, opened.clock.now_us()),
+        held=held_by(run, calls),
         clock_jump=opened.clock_jumped(),
         approval_scope=endpoint.approval_scope,
         patience_us=operation.patience_us(),

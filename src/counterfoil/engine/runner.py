@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from counterfoil.engine.branches import Wait, current_branch, next_due, waits_of
+from counterfoil.engine.budgets import held_by
 from counterfoil.engine.call_perform import start_driver
 from counterfoil.engine.clock import breathe
 from counterfoil.engine.context import EmbeddedRun
@@ -183,6 +184,7 @@ class Runner:
             void,
             failure,
             demand.undrilled,
+            demand.budget_id,
         )
         return bool(await self.execution.write(verb))
 
@@ -219,7 +221,9 @@ class Runner:
         keys = tuple({o.business_key for o in execution.operations.values() if o.business_key is not None})
         unsent = any(not operation.status.closed for operation in execution.operations.values())
         kind = FinishAndWithdraw if unsent else Finish
-        verb = kind(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys, void)
+        with self.opened.read() as reader:
+            held = held_by(reader.get(RunRecord, self.run.run_id) or self.run)
+        verb = kind(self.run.run_id, self.run.fence, state, result, failure, self.run.parent_run_id, keys, void, held)
         doubt: OperationRecord | None = await execution.write(verb)
         if doubt is None:
             return True

@@ -5,13 +5,14 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from counterfoil.engine.attempts import EndAttempt, MarkInFlight
+from counterfoil.engine.call_step import shares_here
 from counterfoil.engine.clock import Clock, boot_id, host_name
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
-from counterfoil.engine.situation import Target
+from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
 from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model.codec import parsed
@@ -192,7 +193,13 @@ async def _before_any_byte(execution: Execution, record: OperationRecord, proble
         data = {"operation_id": record.operation_id, "problem": said(problem)}
         await execution.write(
             CountTry(
-                run.run_id, run.fence, f"drive {record.operation_id}", record.name, data, execution.opened.deadlines
+                run.run_id,
+                run.fence,
+                f"drive {record.operation_id}",
+                record.name,
+                data,
+                execution.opened.deadlines,
+                shares=shares_here(execution, called_of(record)),
             )
         )
 

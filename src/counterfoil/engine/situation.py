@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterfoil.engine.approving import approving_reads, stands
+from counterfoil.engine.budgets import Share, Spent, share_reads, spent_in
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.gate import gate_reads, send_of, uncovered
 from counterfoil.model.codec import parsed
@@ -16,7 +17,7 @@ from counterfoil.model.people import PersonRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
-from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, budget_left, pause_before
+from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, of_attempt, pause_before
 from counterfoil.rules.gather import Situation
 from counterfoil.rules.situation import DAY_US
 from counterfoil.store.port import Read
@@ -41,6 +42,8 @@ class Target:
     patience_us: int = DAY_US
     approval_scope: str | None = None  # None: from a process that does not send, so no review is opened there
     gated: str | None = None
+    shares: tuple[Share, ...] = ()  # the budgets that a send draws on
+    held: tuple[str, ...] = ()  # those in which its earlier sends still hold something
 
     def reads(self) -> tuple[Read, ...]:
         reads = [
@@ -56,6 +59,7 @@ class Target:
             Read.all(PersonRecord),
             Read.all(SuspensionRecord),
             *approving_reads(self.run_id),
+            *share_reads(self.shares, self.held),
         ]
         if self.gated is not None:
             reads += gate_reads(self.gated)
@@ -106,7 +110,7 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
     review = newest_review([r for r in own_reviews(tx, operation) if r.proposal_version == operation.proposal_version])
     attempts = tx.find(AttemptRecord, "operation_id", target.operation_id)
     incidents = _incidents(tx, target)
-    budget, next_try_at = _budget(run, attempts, tx.now)
+    budget, next_try_at = _budget(tx, target, run, attempts)
     asked = target.review or {}
     approval = stands(tx, run, operation, review, asked.get("approvals", 1))
     return Situation(
@@ -174,10 +178,24 @@ def _holds(other: OperationRecord, operation: OperationRecord) -> bool:
     return not in_doubt(operation) or other.number < operation.number
 
 
-def _budget(run: RunRecord, attempts: Sequence[AttemptRecord], now: int) -> tuple[str, int | None]:
+def called_of(operation: OperationRecord) -> str:
+    """Under which name budgets count it: an undeclared tool by its own."""
+    return (operation.target if operation.undeclared else None) or operation.name
+
+
+def lacking(tx: Transaction, target: Target) -> Spent | None:
+    """What is spent of the budgets that another send would draw on."""
+    operation = operation_in(tx, target)
+    need = of_attempt(called_of(operation), first=not operation.attempts)
+    return spent_in(tx, tx.must(RunRecord, target.run_id), target.shares, need)
+
+
+def _budget(
+    tx: Transaction, target: Target, run: RunRecord, attempts: Sequence[AttemptRecord]
+) -> tuple[str, int | None]:
     """Whether another try is paid for and due, and when it is due."""
-    budget: dict[str, Any] = parsed(run.budget)
-    if budget_left(budget, run, now) is not None:
+    now = tx.now
+    if lacking(tx, target) is not None:
         return "spent", None
     if attempts and attempts[-1].ended_at is not None:
         due = attempts[-1].ended_at + pause_before(len(attempts), FIRST_PAUSE_US, LONGEST_PAUSE_US)

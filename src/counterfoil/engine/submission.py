@@ -14,12 +14,16 @@ from counterfoil.model.people import owner_facts, owner_of
 
 
 def budget_facts(budget: Budget) -> dict[str, Any]:
-    return {
-        "attempts": budget.attempts,
-        "elapsed_us": int(budget.elapsed.total_seconds() * 1_000_000),
-        "spend_micros": int(Decimal(str(budget.spend_usd)) * 1_000_000),
-        "owner": owner_facts(owner_of(budget.owner)),
-    }
+    return (
+        {
+            "attempts": budget.attempts,
+            "elapsed_us": int(budget.elapsed.total_seconds() * 1_000_000),
+            "spend_micros": int(Decimal(str(budget.spend_usd)) * 1_000_000),
+            "owner": owner_facts(owner_of(budget.owner)),
+        }
+        | ({} if budget.tokens is None else {"tokens": budget.tokens})
+        | ({"calls": dict(budget.calls)} if budget.calls else {})
+    )
 
 
 def submission(

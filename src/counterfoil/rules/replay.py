@@ -47,6 +47,8 @@ class Journal:
     last_try_at: dict[str, int] = field(default_factory=lambda: {})
     asked: dict[str, int] = field(default_factory=lambda: {})
     lost: dict[str, int] = field(default_factory=lambda: {})
+    losses: dict[str, int] = field(default_factory=lambda: {})  # of those, since a person last moved the run
+    drawn: set[str] = field(default_factory=lambda: set())  # positions whose call a budget has counted
     order: list[int] = field(default_factory=lambda: [])  # sequences of outcomes, ascending
     seen: int = -1
     _parked_void: int | None = None
@@ -70,9 +72,11 @@ class Journal:
                 self._end_version(data, Outcome(sequence, at, data, {"rejected": data["review_id"]}))
         elif kind in (EntryKind.PARKED, EntryKind.FINISHED):
             self._parked_void = data.get("void")
-        elif kind is EntryKind.RESUMED and self._parked_void is not None:
-            self.forget(self._parked_void)
-            self._parked_void = None
+        elif kind is EntryKind.RESUMED:
+            self.losses.clear()
+            if self._parked_void is not None:
+                self.forget(self._parked_void)
+                self._parked_void = None
 
     def forget(self, sequence: int) -> None:
         """A person asked for another try: the failure with this sequence is no longer an outcome."""
@@ -110,6 +114,9 @@ class Journal:
             self.last_try_at[position] = at
         elif kind is EntryKind.LOST:
             self.lost[position] = self.lost.get(position, 0) + 1
+            self.losses[position] = self.losses.get(position, 0) + 1
+        elif kind is EntryKind.DRAWN:
+            self.drawn.add(position)
         elif kind in _OPENS:
             self.opened[position] = Opened(kind, name, data, sequence, at)
             if kind is EntryKind.ASKED:

@@ -144,7 +144,7 @@ ALL: tuple[Table, ...] = (
         indexes="parent_run_id worker_id budget_id after_run_id",
         volatile=RUN_VOLATILE,
     ),
-    _table(BudgetRecord, "budgets", "budget_id", order="number", indexes="scope"),
+    _table(BudgetRecord, "budgets", "budget_id", order="number"),
     _table(OperationRecord, "operations", "operation_id", order="number", indexes="run_id business_key"),
     _table(AttemptRecord, "attempts", "attempt_id", order="operation_id n", indexes="operation_id run_id worker_id"),
     _table(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
+from counterfoil.model.budget import BudgetRecord, Scope
 from counterfoil.model.conversation import (
     ConversationRecord,
     DocumentRecord,
@@ -92,6 +93,14 @@ def run_named(run_id: str, number: int) -> RunRecord:
         sequence=-1,
         head=GENESIS,
     )
+
+
+def budget_named(budget_id: str, number: int) -> BudgetRecord:
+    """A budget that was drawn on, raised, and holds something in reserve."""
+    return BudgetRecord(
+        budget_id, number, f"refunds {number}", Scope.BUSINESS_DAY, "2026-11-30", '{"name":"ana","then":null,"within_us":1}',
+        '{"calls:create_refund":2}', '{"calls:create_refund":4}', '{"attempts":1,"calls:create_refund":2}', '{"attempts":1}', 1, 3,
+    )  # fmt: skip
 
 
 def operation_of(run_id: str, operation_id: str, number: int) -> OperationRecord:
@@ -243,6 +252,7 @@ def one_of_each(run_id: str) -> list[Any]:
         SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
         DrillRecord("create_refund", DIGEST, "refund", 1, "app:refund", DIGEST, 7, 40, 30, 9, 1, None, 3),
         WaiverRecord("create_refund", "until Monday", "ana", 3, 9, None, None),
+        budget_named("bud_1", 1),
         operation,
         attempt_of(operation, 1),
         ReceiptRecord("rcp_1", operation.operation_id, run_id, None, "reply", "re_1", "{}", DIGEST, "first_result", 13),

@@ -140,7 +140,7 @@ class Program:
             case Then.OPEN:
                 yield said(state, worker._replace(phase=OPEN, data=()), "")
             case Then.WAIT | Then.STAND:
-                reason = demanded(advanced, view.run, state.wall) if then is Then.STAND else None
+                reason = demanded(advanced) if then is Then.STAND else None
                 due = state.wall + HOLD_US if advanced.next_at is None and then is Then.STAND else advanced.next_at
                 yield self._leave(state, worker, view, Rest(reason, due, advanced.case.letter, advanced.case.sentence))
             case Then.AGAIN:
