@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.agents.agent import DurableAgent
-    from counterfoil.agents.declared import agent_tool
+    from counterfoil.agents.declared import agent_tool, current_run
 
-__all__ = ["DurableAgent", "agent_tool"]
+__all__ = ["DurableAgent", "agent_tool", "current_run"]
 
-_HOMES = {"DurableAgent": "agent", "agent_tool": "declared"}
+_HOMES = {"DurableAgent": "agent", "agent_tool": "declared", "current_run": "declared"}
 
 
 def __getattr__(name: str) -> object:

@@ -15,7 +15,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_jsonable_python
 
 from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
-from counterfoil.agents.declared import Declared
+from counterfoil.agents.declared import Declared, set_current_run
 from counterfoil.agents.messages import Thread, plain_of, response_of, returned_of, returned_plain
 from counterfoil.agents.streaming import asked_of
 from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, at_hand, telling
@@ -182,6 +182,8 @@ class Recorder:
     async def _called(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
         if part.declared.replay == "safe":
             return await self._safe(name, arguments, part)
+        if part.declared.replay == "run":
+            return await self._in_run(name, part)
         waited = await held(self._execution, f"the call of {name}")
         if waited is not None:
             self._heard |= {record.operation_id for record in waited}
@@ -190,6 +192,14 @@ class Recorder:
         if part.operation is not None:
             return await self._performed(part.operation, arguments)
         return await self._once(name, arguments, part)
+
+    async def _in_run(self, name: str, part: "Tool") -> Any:
+        """A part of the workflow: all that it does stands at positions of its branch."""
+        set_current_run(self._run)
+        try:
+            return returned_of(returned_plain(await part.call()))
+        except StepFailed as failed:
+            raise ToolFailed(f"{name} failed: {failed.message}") from failed
 
     async def _safe(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
         async def once() -> dict[str, Any]:

@@ -90,7 +90,7 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
         execution.catch_up()
     execution.noted(entry, asked) if entry.sequence > journal.seen else None
     try:
-        answer = await own_end(question.call())
+        answer = await _unless_cancelled(execution, question)
         output = (await _kept(execution, {"output": answer.output}))["output"]
     except Exception as problem:
         tried = {"in": digest, "n": called + 1, "problem": said(problem)}
@@ -107,6 +107,21 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
     )
     execution.noted(accepted, data)
     return None
+
+
+async def _unless_cancelled(execution: Execution, question: Question) -> Answer:
+    """The answer. A run that is cancelled meanwhile waits for none: the call is left, and counts as a try that failed."""
+    call = asyncio.ensure_future(own_end(question.call()))
+    cancelled = asyncio.ensure_future(execution.cancelled.wait())
+    try:
+        await asyncio.wait({call, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise RuntimeError("the run was cancelled while the model was asked")
+        return call.result()
+    finally:
+        for part in (call, cancelled):
+            part.cancel()
+        await asyncio.gather(call, cancelled, return_exceptions=True)
 
 
 async def _kept(execution: Execution, given: dict[str, Any]) -> dict[str, Any]:

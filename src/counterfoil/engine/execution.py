@@ -42,6 +42,7 @@ class Execution:
         self.closed = False
         self.diverged: Diverged | None = None
         self.leaving = False  # handed over as soon as nothing is live: a draining worker, or a run cancelled meanwhile
+        self.cancelled = asyncio.Event()  # somebody asked to cancel: nothing more is waited for that only reads
         self.activity = asyncio.Event()
         self.turns = Turns(self.journal, self.branches, self.activity.set)
         self.drivers: dict[str, asyncio.Task[None]] = {}
@@ -65,6 +66,7 @@ class Execution:
             self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
         if not self.run.cancel_asked and any(entry.kind is EntryKind.CANCEL_ASKED for entry in entries):
             self.leaving = True
+            self.cancelled.set()
         for entry in entries:
             data = json.loads(entry.body)["data"]
             self.journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)

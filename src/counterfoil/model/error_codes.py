@@ -346,6 +346,11 @@ _ALL = (
         "Nothing was sent. Make each write an operation of its own.",
     ),
     ErrorCode(
+        "outside_run",
+        "There is no run here: current_run() was called outside a tool with replay=\"run\".",
+        "Nothing was recorded. Declare the tool with `@agent_tool(replay=\"run\")`, and let an agent of the application call it.",
+    ),
+    ErrorCode(
         "concurrent_calls",
         "Two calls of one branch are pending at once.",
         "Use run.gather or run.branch; nothing was written.",
