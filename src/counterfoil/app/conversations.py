@@ -20,7 +20,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
 from counterfoil.model import ids
 from counterfoil.model.codec import parsed
-from counterfoil.model.conversation import ConversationRecord
+from counterfoil.model.conversation import ConversationRecord, TurnRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Reader, Workflows
@@ -52,18 +52,22 @@ class Conversations:
             turns = [turn_view(reader, turn, run) for turn, run in reversed(past)]
             return conversation_view(reader, record) | {"transcript": listed(turns, past[-1][0].n if more else None)}
 
-    def watch(self, conversation: str, *, position: str | None = None) -> AsyncGenerator[dict[str, Any]]:
+    def watch(
+        self, conversation: str, *, position: str | None = None, idle: bool = False, seconds: float | None = None
+    ) -> AsyncGenerator[dict[str, Any]]:
         """First `{type: snapshot, position, conversation, turns}`, then `{type: entry, position, run_id, n, sequence, kind,
         name, place, at, data}` of each turn in order, as they are committed, for as long as the caller reads.
 
         `{type: partial, provisional: true, run_id, place, text}` is what a model of this process has answered so far: never
         stored, and void unless its decision follows. With the `position` of an item the watch goes on right behind it,
-        without a snapshot, also in another process. Raises Refused(not_found, usage).
+        without a snapshot, also in another process. `idle`: it ends when nobody is at work; `seconds`: at the latest then.
+        Raises Refused(not_found, usage).
         """
         opened = self._opened()
         with opened.read() as reader:
             conversation_id = conversation_of(reader, conversation).conversation_id
-        return watched(opened, conversation_id, position)
+        until = None if seconds is None else opened.clock.now_us() + int(seconds * 1_000_000)
+        return watched(opened, conversation_id, position, idle, until)
 
     # ------------------------------------------------------------------ speaking
 
@@ -111,6 +115,12 @@ class Conversations:
             "admitted": admitted.as_, "conversation_id": own.conversation_id, "conversation": own.name,
             "turn": admitted.n, "into": admitted.into,
         }  # fmt: skip
+
+    def answered_by(self, run_id: str) -> str:
+        """The run whose result answers a message: its own turn's, or for a steer that was read the turn that read it."""
+        with self._opened().read() as reader:
+            turn = reader.get(TurnRecord, run_id)
+        return run_id if turn is None or turn.into_run_id is None else turn.into_run_id
 
     # ------------------------------------------------------------------ between turns
 

@@ -21,8 +21,10 @@ POLL_US = 50_000
 IN_SNAPSHOT = 50
 
 
-async def watched(opened: Opened, conversation_id: str, position: str | None) -> AsyncGenerator[dict[str, Any]]:
-    """See `Conversations.watch`."""
+async def watched(
+    opened: Opened, conversation_id: str, position: str | None, idle: bool, until: int | None
+) -> AsyncGenerator[dict[str, Any]]:
+    """See `Conversations.watch`. It ends when nobody is at work (`idle`), or at the time `until`."""
     arrived = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -50,8 +52,12 @@ async def watched(opened: Opened, conversation_id: str, position: str | None) ->
                     follower = None if shown is None else following.enter_context(shown)
                 for item in told:
                     yield item
-                if not told:
-                    await opened.clock.wait(arrived, opened.clock.now_us() + POLL_US)
+                if told:
+                    continue
+                now = opened.clock.now_us()
+                if (idle and at_work is None) or (until is not None and until <= now):
+                    return
+                await opened.clock.wait(arrived, min(until or now + POLL_US, now + POLL_US))
     finally:
         opened.listeners.discard(committed)
 

@@ -28,7 +28,8 @@ SHAPES: dict[str, str] = {
     ),
     "LINE": "{line, reference, amount:AMOUNT, at, operation_id, operations:[op_number], why, code}",
     "DECISION": (
-        "{decision_id, run_id, run_number, sequence, position, agent, versions:{workflow, workflow_version, model, "
+        "{decision_id, run_id, run_number, sequence, position, agent, kind: workflow|turn|compaction, conversation, "
+        "versions:{workflow, workflow_version, model, "
         "prompt_version, policy_version}, revises, reason, asked_at, decided_at, usage, cost_micros, lost, "
         "verdict: corrected|rejected|expired|open|approved|none, verdicts:[VERDICT], operations:[{operation_id, number, operation, "
         "proposal_version, bound, status, reason, reused, closed_at}]}"
@@ -54,6 +55,18 @@ SHAPES: dict[str, str] = {
         "budgets:[{kind, limit, used, reserved, owner}], records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
         "execution_state:{head, entries:[{sequence, kind, position, digest, at}]}, operations:[OPERATION], receipts:[RECEIPT], "
         "approvals:[APPROVAL]}}"
+    ),
+    "CONVERSATION": (
+        "{conversation_id, number, name, agent, turns, next: message|reset|handoff, at_work:{run_id, number, state, sentence}, "
+        "queued, forked_from:{name, turn, run_id}, settings, settings_version, created_at, created_by}"
+    ),
+    "TURN": (
+        "{n, conversation, run_id, number, request_id, agent, kind: message|reset|handoff|compaction|steer|imported, state, "
+        "sentence, text, messages:[{role, text, at}], into, at}"
+    ),
+    "SENT": (
+        "{admitted: new|follow_up|steer|existing, run_id, conversation_id, conversation, turn, into, number, state, reason, "
+        "sentence, result, next_action:NEXT}"
     ),
     "ESTABLISHED": "{what, at, evidence}",
     "PENDING": "{kind: decision|attempt|timer|review|signal|child, id, since_at, deadline_at}",

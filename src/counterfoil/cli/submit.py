@@ -80,14 +80,14 @@ async def _submit(
     name, adapter = signature_of(workflow.function, skip=1).inputs[0]
     value = loaded(adapter, plain, where=name)
     stored = await app.submit(workflow, value, request_id=request_id, by=by)
-    status = 0 if wait is None else await _wait(app, stored.run_id, wait)
+    status = 0 if wait is None else await ended_within(app, stored.run_id, wait)
     run = app.runs.show(stored.run_id)
     names = ("number", "state", "reason", "sentence", "result", "next_action")
     data = {"run_id": stored.run_id, "admitted": stored.admitted} | {name: run[name] for name in names}
     return Answer(data, status)
 
 
-async def _wait(app: "App", run_id: str, seconds: float) -> int:
+async def ended_within(app: "App", run_id: str, seconds: float) -> int:
     """Until the run ends, waits for a person, or the time is over; whoever drives it is another process."""
     import asyncio
 

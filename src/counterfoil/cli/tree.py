@@ -25,6 +25,7 @@ from counterfoil.cli import (
 )
 from counterfoil.cli.audit import audit
 from counterfoil.cli.command import Group
+from counterfoil.cli.conversations import conversations
 from counterfoil.cli.decisions import decisions
 from counterfoil.cli.inbox import inbox
 from counterfoil.cli.incidents import incidents
@@ -78,6 +79,7 @@ def root() -> typer.Typer:
         operations,
         reviews,
         decisions,
+        conversations,
         inbox,
         audit,
         people,

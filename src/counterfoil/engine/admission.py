@@ -176,10 +176,12 @@ class Admit(Submit):
 
     def _accepted(self, tx: Transaction, conversation: ConversationRecord, run: RunRecord, as_: str) -> Admitted:
         n = conversation.turns + 1
-        kind = self.kind if conversation.next_kind is TurnKind.MESSAGE else conversation.next_kind
+        # A compaction is nobody's message: what was asked for the next one stays asked for.
+        own = self.kind is not TurnKind.MESSAGE
+        kind, following = (self.kind, conversation.next_kind) if own else (conversation.next_kind, TurnKind.MESSAGE)
         prior = conversation.head_run_id or conversation.parent_run_id
         tx.put(run)
-        tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=TurnKind.MESSAGE))
+        tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following))
         tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, prior, kind, None))
         said = {"conversation": conversation.name, "turn": n, "as": as_}
         tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said() | said)

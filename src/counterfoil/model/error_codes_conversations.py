@@ -11,7 +11,7 @@ CONVERSATIONS = (
     ErrorCode(
         "other_agent",
         "{conversation} is a conversation with {agent}, not with {given}.",
-        "Nothing was stored. Send it to that agent, or hand the conversation over.",
+        "Nothing was stored. Send it to that agent, or hand the conversation over: `counterfoil conversations handoff`.",
     ),
     ErrorCode(
         "conversation_exists",
@@ -21,7 +21,7 @@ CONVERSATIONS = (
     ErrorCode(
         "no_such_turn",
         "{conversation} has no turn {turn}.",
-        "Look at its transcript; nothing was changed.",
+        "See `counterfoil conversations show`; nothing was changed.",
         USAGE,
     ),
     ErrorCode(
