@@ -94,6 +94,9 @@ class Replayer:
         params: dict[str, Any] = inputs.get("params") or {}
         then = parameters_of(params["request"]) if "request" in params else None
         messages = _unprompted(messages_of(inputs["messages"]), self.prompt) if "messages" in inputs else None
+        if "instructions" in inputs:  # a compaction: neither the agent's prompt nor its tools are in it
+            asker = replace(self, prompt=None, left_out=())
+            return await asker._by_agent(Agent(instructions=inputs["instructions"]), inputs, None, None)
         if self.agent is not None:
             return await self._by_agent(self.agent, inputs, messages, then)
         if messages is None:

@@ -21,8 +21,9 @@ Whole = Callable[[Any], Any]
 class Call:
     """One call of a model: where it stands, and what came back."""
 
-    def __init__(self, run: RunRecord, asked: Entry) -> None:
+    def __init__(self, run: RunRecord, asked: Entry, conversation: str | None) -> None:
         self.run = run
+        self.conversation = conversation
         self.agent = agent_of(asked)
         self.at = asked.at
         self.question = parsed(asked.body)["data"]
@@ -48,32 +49,28 @@ _BY: dict[str, Callable[[Call, Whole], Sequence[str | None]]] = {
     "model": lambda call, _: [call.model],
     "agent": lambda call, _: [call.agent],
     "workflow": lambda call, _: [call.run.workflow],
+    "conversation": lambda call, _: [call.conversation],
     "day": lambda call, _: [(rfc3339(call.at) or "")[:10]],
     "tool": lambda call, whole: call.tools(whole),
 }
 BY = tuple(_BY)
 
 
-def summed(
-    runs: Iterable[tuple[RunRecord, Sequence[Entry]]], by: str, agent: str | None, since: int | None, whole: Whole
-) -> dict[str, Any]:
+def summed(calls: Iterable[Call], by: str, whole: Whole) -> dict[str, Any]:
     """`{by, items: [USAGE], total: USAGE}`. By tool, an answer counts under each tool that it called. Raises Refused(usage)."""
     if by not in _BY:
         raise Refused("usage", problem=f"there is no --by {by!r}; there are {', '.join(BY)}")
     found: dict[str | None, dict[str, Any]] = {}
     total = _nothing(None)
-    for run, entries in runs:
-        for call in calls_in(run, entries):
-            if agent not in (None, call.agent) or (since is not None and call.at < since):
-                continue
-            _add(total, call)
-            for key in _BY[by](call, whole):
-                _add(found.setdefault(key, _nothing(key)), call)
+    for call in calls:
+        _add(total, call)
+        for key in _BY[by](call, whole):
+            _add(found.setdefault(key, _nothing(key)), call)
     items = sorted(found.values(), key=lambda item: (item["key"] is None, item["key"] or ""))
     return {"by": by, "items": items, "total": total}
 
 
-def calls_in(run: RunRecord, entries: Sequence[Entry]) -> Iterator[Call]:
+def calls_in(run: RunRecord, entries: Sequence[Entry], conversation: str | None = None) -> Iterator[Call]:
     """Every call of a model, in order. At one position one call is open at most."""
     calls: list[Call] = []
     open_: dict[str, Call] = {}
@@ -81,7 +78,7 @@ def calls_in(run: RunRecord, entries: Sequence[Entry]) -> Iterator[Call]:
     for entry in entries:
         position = entry.position or ""
         if entry.kind is EntryKind.ASKED:
-            open_[position] = Call(run, entry)
+            open_[position] = Call(run, entry, conversation)
             calls.append(open_[position])
         elif entry.kind in ends and (call := open_.pop(position, None)) is not None:
             call.ended = ends[entry.kind]

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from counterfoil.app.decision_usage import summed
+from counterfoil.app.decision_usage import calls_in, summed
 from counterfoil.app.finding import known_id
-from counterfoil.app.views.decision import Around, Decided, decided_in, decision_view
+from counterfoil.app.views.decision import Around, Decided, conversation_of, decided_in, decision_view
 from counterfoil.app.views.verdict import VERDICTS, made_in, verdicts_of
+from counterfoil.engine.following import turns_before
 from counterfoil.engine.opened import Opened
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import Refused
@@ -28,6 +29,7 @@ class DecisionFilter:
     agent: str | None = None
     since: str | None = None
     verdict: str | None = None
+    conversation: str | None = None
     limit: int | None = None
 
 
@@ -65,7 +67,7 @@ class Decisions:
                 raise Refused("not_found", what="decision", id=decision)
             (_, decided, view) = found[0]
             given = Inputs(opened, reader).of(run, decided)
-            return view | {"input": given, "output": whole(opened, decided.data["output"])}
+            return view | {"input": given, "output": output_of(opened, decided)}
 
     def cases(self, wanted: DecisionFilter = ANY, *, workflows: Workflows = None) -> dict[str, Any]:
         """`{cases: [{name, inputs, expected_output, metadata}], missing: [{decision_id, code, problem}], more}`, oldest first.
@@ -84,7 +86,7 @@ class Decisions:
                         {
                             "name": f"run-{run.number}/{decided.sequence}",
                             "inputs": inputs.of(run, decided),
-                            "expected_output": whole(opened, decided.data["output"]),
+                            "expected_output": output_of(opened, decided),
                             "metadata": view,
                         }
                     )
@@ -95,7 +97,7 @@ class Decisions:
         return {"cases": cases, "missing": missing, "more": more}
 
     def usage(self, wanted: DecisionFilter = ANY, *, by: str = "model", workflows: Workflows = None) -> dict[str, Any]:
-        """`{by, items: [USAGE], total: USAGE}`: what models were asked, used and cost; by model, agent, workflow, day or tool.
+        """`{by, items: [USAGE], total: USAGE}`: what models were asked, used and cost; by what `by` names.
 
         `asked` is the sum of decisions, failed, lost and open. A lost call is one whose answer never came: it is counted, and
         measured nowhere. `unmeasured`: decisions that did not say their tokens. `cost_micros` sums the decisions whose price
@@ -104,8 +106,15 @@ class Decisions:
         opened = self._opened()
         since = instant(wanted.since)
         with opened.read() as reader:
-            runs = ((run, reader.entries(run.run_id)) for run in _runs(reader, wanted, workflows, since))
-            return summed(runs, by, wanted.agent, since, lambda value: whole(opened, value))
+            runs = ((run, conversation_of(reader, run.run_id)) for run in _runs(reader, wanted, workflows, since))
+            calls = (
+                call
+                for run, conversation in runs
+                if wanted.conversation in (None, conversation)
+                for call in calls_in(run, reader.entries(run.run_id), conversation)
+                if wanted.agent in (None, call.agent) and (since is None or call.at >= since)
+            )
+            return summed(calls, by, lambda value: whole(opened, value))
 
 
 class Inputs:
@@ -118,9 +127,14 @@ class Inputs:
         self._turn: dict[int, Any] = {}
 
     def of(self, run: RunRecord, decided: Decided) -> dict[str, Any]:
-        """`{input}` of a workflow's decision, `{messages, params}` of a turn's. Raises Refused as `Decisions.show`."""
-        if not decided.turn:
+        """`{input}` of a workflow's decision, `{messages, params}` of a turn's, `{input, instructions}` of a compaction.
+
+        Raises Refused as `Decisions.show`.
+        """
+        if decided.kind == "workflow":
             return {"input": whole(self._opened, decided.asked["input"])}
+        if decided.kind == "compaction":
+            return self._compacted(run, decided)
         if self._run_id != run.run_id:
             self._run_id, self._turn = run.run_id, self._asked(run)
         found = self._turn[decided.sequence]
@@ -131,9 +145,36 @@ class Inputs:
     def _asked(self, run: RunRecord) -> dict[int, Any]:
         from counterfoil.agents.saved import asked_in
 
+        history = self._history(run)
         turn = [each for each in decided_in(self._reader.entries(run.run_id)) if each.turn]
-        asked = asked_in([(each.asked, each.data["output"]) for each in turn], lambda value: whole(self._opened, value))
+        if isinstance(history, Refused):
+            return {each.sequence: history for each in turn}
+        questions = [(each.asked, each.data["output"]) for each in turn]
+        asked = asked_in(questions, lambda value: whole(self._opened, value), history)
         return {each.sequence: found for each, found in zip(turn, asked, strict=True)}
+
+    def _compacted(self, run: RunRecord, decided: Decided) -> dict[str, Any]:
+        from counterfoil.agents.saved import compaction_of
+
+        history = self._history(run)
+        if isinstance(history, Refused):
+            raise history
+        return compaction_of(decided.asked, history)
+
+    def _history(self, run: RunRecord) -> list[dict[str, Any]] | Refused:
+        """The messages of the turns before."""
+        from counterfoil.agents.history import history_of
+
+        try:
+            return history_of(self._opened, turns_before(self._reader, run.run_id))
+        except Refused as refused:
+            return refused
+
+
+def output_of(opened: Opened, decided: Decided) -> Any:
+    """What was answered; of a compaction the summary alone. Raises Refused as `whole`."""
+    output = whole(opened, decided.data["output"])
+    return output["summary"] if decided.kind == "compaction" else output
 
 
 def whole(opened: Opened, value: Any) -> Any:
@@ -181,6 +222,7 @@ def fits(view: Mapping[str, Any], wanted: DecisionFilter) -> bool:
         wanted.workflow in (None, versions.get("workflow"))
         and wanted.agent in (None, view.get("agent"))
         and wanted.verdict in (None, view.get("verdict"))
+        and wanted.conversation in (None, view.get("conversation"))
         and (since is None or (instant(view.get("decided_at")) or 0) >= since)
     )
 
@@ -203,8 +245,10 @@ def _of_run(reader: Reader, run: RunRecord) -> list[Item]:
     decisions = decided_in(entries)
     around = Around.of(reader, run.run_id, entries)
     made = made_in(around, decisions)
+    conversation = conversation_of(reader, run.run_id)
     return [
-        (run, each, decision_view(run, each) | verdicts_of(run, each, around, decisions, made)) for each in decisions
+        (run, each, decision_view(run, each, conversation) | verdicts_of(run, each, around, decisions, made))
+        for each in decisions
     ]
 
 

@@ -29,6 +29,7 @@ Workflow = Annotated[str | None, typer.Option(help="Of runs of this workflow onl
 ByAgent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Of this agent only.")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help="Not older: a day in UTC, or an RFC 3339 time.")]
 Verdict = Annotated[str | None, typer.Option(help="approved, rejected, corrected, expired, open or none.")]
+Talk = Annotated[str | None, typer.Option("--conversation", metavar="NAME", help="Of the turns of this one only.")]
 AtMost = Annotated[int | None, typer.Option("--limit", min=1, max=1_000_000, help="The newest so many; else all.")]
 
 
@@ -39,10 +40,11 @@ def list_decisions(
     agent: ByAgent = None,
     since: Since = None,
     verdict: Verdict = None,
+    conversation: Talk = None,
     limit: Limit = 50,
 ) -> Any:
     """List what models answered, the newest run first, with what people and receivers made of it."""
-    return invocation.app().decisions.list(_wanted(workflow, agent, since, verdict, limit))
+    return invocation.app().decisions.list(_wanted(workflow, agent, since, verdict, conversation, limit))
 
 
 @decisions.command("show", data="DECISION and {input, output}", shows=decision_pages.one)
@@ -57,13 +59,16 @@ def show(
 @decisions.command("usage", data="{by, items:[USAGE], total:USAGE}", shows=decision_pages.used)
 def usage(
     invocation: Invocation,
-    by: Annotated[str, typer.Option(metavar="KIND", help="model, agent, workflow, day or tool.")] = "model",
+    by: Annotated[
+        str, typer.Option(metavar="KIND", help="model, agent, workflow, conversation, day or tool.")
+    ] = "model",
     workflow: Workflow = None,
     agent: ByAgent = None,
     since: Since = None,
+    conversation: Talk = None,
 ) -> Any:
     """Sum what models were asked, used and cost. A lost call is counted and measured nowhere; an unknown price is no zero."""
-    return invocation.app().decisions.usage(_wanted(workflow, agent, since, None, None), by=by)
+    return invocation.app().decisions.usage(_wanted(workflow, agent, since, None, conversation, None), by=by)
 
 
 @decisions.command("export", data=EXPORTED, shows=decision_pages.exported, also=(FOUND_SOMETHING,))
@@ -76,6 +81,7 @@ def export(
     agent: ByAgent = None,
     since: Since = None,
     verdict: Verdict = None,
+    conversation: Talk = None,
     limit: AtMost = None,
 ) -> Any:
     """Write decisions as a data set of pydantic-evals. Exit 1 when an input or output of one cannot be read any more."""
@@ -85,7 +91,7 @@ def export(
     from counterfoil.agents.datasets import dataset_text, form_of
 
     form = form_of(out)
-    found = invocation.app().decisions.cases(_wanted(workflow, agent, since, verdict, limit))
+    found = invocation.app().decisions.cases(_wanted(workflow, agent, since, verdict, conversation, limit))
     with Path(out).open("x", encoding="utf-8") as file:
         file.write(dataset_text(workflow or agent or "decisions", found["cases"], form))
     data = {
@@ -119,13 +125,14 @@ def replay(  # noqa: PLR0913 - an option each
     of: Annotated[str | None, typer.Option("--of", metavar="NAME", help="Of the agent of this name only.")] = None,
     since: Since = None,
     verdict: Verdict = None,
+    conversation: Talk = None,
     limit: AtMost = None,
 ) -> Any:
     """Ask another model, or under another prompt, and show what differs. Nothing is written, no tool is run, no receiver
     is reached. Exit 1 when an answer differs, or none came."""
     if not model:
         raise Refused("usage", problem="name the model with --model PROVIDER:NAME")
-    wanted = _wanted(workflow, of, since, verdict, limit)
+    wanted = _wanted(workflow, of, since, verdict, conversation, limit)
     text = None if prompt is None else _text(prompt)
     known = None if agent is None else _agent(agent)
     found = invocation.app().decisions.cases(wanted) if file is None else _cases_of(file, wanted)
@@ -142,11 +149,16 @@ def replay(  # noqa: PLR0913 - an option each
 
 
 def _wanted(
-    workflow: str | None, agent: str | None, since: str | None, verdict: str | None, limit: int | None
+    workflow: str | None,
+    agent: str | None,
+    since: str | None,
+    verdict: str | None,
+    conversation: str | None,
+    limit: int | None,
 ) -> "DecisionFilter":
     from counterfoil.app.decisions import DecisionFilter
 
-    return DecisionFilter(workflow, agent, since, verdict, limit)
+    return DecisionFilter(workflow, agent, since, verdict, conversation, limit)
 
 
 def _cases_of(file: str, wanted: "DecisionFilter") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.model.codec import parsed
+from counterfoil.model.conversation import ConversationRecord, TurnRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.proposal import ProposalRecord
@@ -34,6 +35,11 @@ class Decided:
     def turn(self) -> bool:
         """Whether it was asked in an agent's turn: then its input is a list of messages, kept as what was added to it."""
         return "keep" in self.asked
+
+    @property
+    def kind(self) -> str:
+        """What it was asked for: a workflow's decision, an answer in a turn, or a compaction of a conversation."""
+        return "turn" if self.turn else "workflow" if "input" in self.asked else "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,14 @@ def decided_in(entries: Sequence[Entry]) -> list[Decided]:
             agent = data.get("agent") or agent_of(entry)
             found.append(
                 Decided(
-                    entry.sequence, position, agent, data, entry.at, parsed(question.body)["data"], question.at, lost[position]
+                    entry.sequence,
+                    position,
+                    agent,
+                    data,
+                    entry.at,
+                    parsed(question.body)["data"],
+                    question.at,
+                    lost[position],
                 )
             )
     return found
@@ -88,7 +101,14 @@ def decision_id(run: RunRecord, sequence: int) -> str:
     return f"{run.run_id}/{sequence}"
 
 
-def decision_view(run: RunRecord, decided: Decided) -> dict[str, Any]:
+def conversation_of(reader: Reader, run_id: str) -> str | None:
+    """The name of the conversation that a run is a turn of."""
+    turn = reader.get(TurnRecord, run_id)
+    conversation = None if turn is None else reader.get(ConversationRecord, turn.conversation_id)
+    return None if conversation is None else conversation.name
+
+
+def decision_view(run: RunRecord, decided: Decided, conversation: str | None) -> dict[str, Any]:
     """DECISION without its verdicts."""
     return {
         "decision_id": decision_id(run, decided.sequence),
@@ -97,6 +117,8 @@ def decision_view(run: RunRecord, decided: Decided) -> dict[str, Any]:
         "sequence": decided.sequence,
         "position": decided.position,
         "agent": decided.agent,
+        "kind": decided.kind,
+        "conversation": conversation,
         "versions": {
             "workflow": run.workflow,
             "workflow_version": run.workflow_version,
