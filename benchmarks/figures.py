@@ -4,12 +4,13 @@ import sqlite3
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import apsw
 
-OURS, FLOOR = "counterfoil", "plain_loop"
+OURS, FLOOR, PLAIN_AGENT = "counterfoil", "plain_loop", "pydantic_ai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def row(
     cost: PerStep | None = None,
 ) -> Row:
     """A row over the values of all rounds."""
+    if system == PLAIN_AGENT:
+        known = version("pydantic-ai-slim")
+        return Row(
+            suite, system, known, "none", "none", concurrency, metric, unit, median(values), min(values), max(values)
+        )
     made = _own_version() if system == OURS else sqlite3.sqlite_version
     library = apsw.sqlite_lib_version() if system == OURS else sqlite3.sqlite_version
     costs = (cost.commits, cost.flushes, cost.statements, cost.bytes) if cost else (None,) * 4

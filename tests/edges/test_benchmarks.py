@@ -53,7 +53,7 @@ def test_a_tiny_run_of_every_suite_gives_the_fixed_fields(tmp_path: Path) -> Non
     assert set(data) == {"machine", "rows", "ratios", "observer", "not_run"}
     assert {row["suite"] for row in data["rows"]} == set(SUITES)
     assert all(set(row) == ROW for row in data["rows"])
-    assert {row["system"] for row in data["rows"]} == {"counterfoil", "plain_loop"}
+    assert {row["system"] for row in data["rows"]} == {"counterfoil", "plain_loop", "pydantic_ai"}
     assert all(set(ratio) == {"name", "value", "target", "met"} for ratio in data["ratios"])
     assert data["observer"]["stored"] >= data["observer"]["acknowledged"] >= 100
     assert [each["system"] for each in data["not_run"]] == ["dbos", "langgraph"]
