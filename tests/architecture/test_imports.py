@@ -21,7 +21,7 @@ EXTRAS = {
         "sse_starlette",
     },
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
-    "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf"},
+    "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf", "uvicorn"},
 }
 
 # model and rules decide from what they are given: the same input, the same answer, for ever.

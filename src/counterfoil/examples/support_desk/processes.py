@@ -1,0 +1,50 @@
+"""The desk's servers as child processes: the mail server and the notes server."""
+
+import json
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+from counterfoil.examples.support_desk.mail import messages_in
+from counterfoil.testing.loopback.process import LoopbackProcess
+
+
+class MailServerProcess(LoopbackProcess):
+    """The SMTP server, from construction until `close`. LoopbackFailed when it cannot start."""
+
+    module = "counterfoil.examples.support_desk.mail_server"
+
+    def __init__(self, *, mailbox: Path | None = None, fault: str | None = None, port: int = 0) -> None:
+        options = ["--port", str(port)]
+        options += [] if mailbox is None else ["--mailbox", str(mailbox)]
+        options += [] if fault is None else ["--fault", fault]
+        super().__init__(options)
+        self.mailbox = Path(str(self.ready["mailbox"]))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that make the desk reach it."""
+        return {"MAIL_URL": self.url, "MAILBOX": str(self.mailbox)}
+
+    def messages(self) -> list[EmailMessage]:
+        """What is in the mailbox, in the order of the files' names. The server itself is not asked."""
+        return messages_in(self.mailbox)
+
+
+class NotesServerProcess(LoopbackProcess):
+    """The MCP server of notes, from construction until `close`. LoopbackFailed when it cannot start."""
+
+    module = "counterfoil.examples.support_desk.notes_server"
+
+    def __init__(self, file: Path, *, port: int = 0) -> None:
+        super().__init__(["--notes", str(file), "--port", str(port)])
+        self.file = file
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variable that makes the desk reach it."""
+        return {"NOTES_URL": self.url}
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What is in its file. The server itself is not asked."""
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
