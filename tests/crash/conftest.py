@@ -9,6 +9,7 @@ import pytest
 from counterfoil.testing.children import Children
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash.stage import Stage
+from tests.crash.turns import Room
 
 KINDS = ("key", "lookup", "none")
 _cases = count(1)
@@ -26,6 +27,25 @@ def receivers() -> Iterator[dict[str, SandboxProcess]]:
     yield started
     for process in started.values():
         process.close()
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Children]:
+    with Children("tests.crash.desk:app") as forked:
+        yield forked
+
+
+@pytest.fixture
+def room(
+    tmp_path: Path, servers: Children, receivers: dict[str, SandboxProcess], monkeypatch: pytest.MonkeyPatch
+) -> Room:
+    """Where an agent's turns happen. No receiver loses a reply."""
+    for process in receivers.values():
+        process.post("fault", {"fault": None})
+    made = Room(tmp_path, f"case{next(_cases)}", servers, receivers)
+    for name, value in made.environ().items():
+        monkeypatch.setenv(name, value)
+    return made
 
 
 @pytest.fixture

@@ -1,13 +1,15 @@
-"""An agent for the crash tests: its model plays a script, and every request to it leaves a line in a file of the test's."""
+"""Agents for the crash tests: a model that plays a script, and tools of every kind. Every call leaves a line in a file."""
 
 import asyncio
 import json
 import os
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
 from pathlib import Path
+from signal import SIGKILL, SIGSTOP, pthread_kill
+from threading import get_ident
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,11 +19,14 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from counterfoil import App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, When
 from counterfoil.agents import agent_tool
+from counterfoil.model.contract_parts import Reference
 from counterfoil.testing.bench_child import drive, place
 
 app = App("desk")
 app.receiver("crm", url=Env("CRM_URL", "http://127.0.0.1:9"), environment="test")
+app.receiver("post", url=Env("POST_URL", "http://127.0.0.1:9"), environment="test")
 BUDGET = Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="lead")
+APPLIED = [When(status="2xx").means("applied"), When(status={400, 422}).means("refused")]
 
 
 class Refund(BaseModel):
@@ -29,10 +34,25 @@ class Refund(BaseModel):
     amount: int
 
 
+class Mail(BaseModel):
+    to: str
+    text: str
+
+
+def stand(at: str) -> None:
+    """Here a worker dies or is frozen, where its test said so: this very thread, so that nothing runs on behind it."""
+    if os.environ.get("DESK_DIES") == at:
+        pthread_kill(get_ident(), SIGKILL)
+    if os.environ.get("DESK_FREEZES") == at:
+        pthread_kill(get_ident(), SIGSTOP)
+
+
 def _create(name: str, review: ReviewBy | None) -> Any:
     async def refund(call: Call, refund: Refund) -> Receipt:
         """Give money back."""
+        stand("refund before")
         reply = await call.http.post("/refunds", json=refund.model_dump())
+        stand("refund after")
         return Receipt(reference=reply.json()["id"])
 
     refund.__name__ = name
@@ -42,13 +62,31 @@ def _create(name: str, review: ReviewBy | None) -> Any:
         key=IdempotencyKey(
             header="Idempotency-Key", retention=timedelta(hours=24), saves={"2xx"}, other_body="rejects"
         ),
-        classifier=[When(status="2xx").means("applied"), When(status={400, 422}).means("refused")],
+        classifier=APPLIED,
     )
     return app.operation(receiver="crm", contract=contract, business_key="order", owner="lead", review=review)(refund)
 
 
 refund = _create("refund", None)
 asked = _create("refund_asked", ReviewBy(role="manager", expires_in=timedelta(hours=8), owner="lead"))
+
+
+@app.operation(
+    receiver="post",
+    contract=Contract(
+        api_version="1",
+        duplicate="costly",
+        reference=Reference(header="Counterfoil-Operation"),
+        classifier=APPLIED,
+        procedure="Look into the outbox.",
+    ),
+    owner="lead",
+    repeatable=True,
+)
+async def send_mail(call: Call, mail: Mail) -> Receipt:
+    """Send a mail."""
+    reply = await call.http.post("/mails", json=mail.model_dump())
+    return Receipt(reference=reply.json()["id"])
 
 
 def line(name: str, **facts: object) -> None:
@@ -59,22 +97,49 @@ def line(name: str, **facts: object) -> None:
         os.fsync(file.fileno())
 
 
-def played(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """The script is what the user says: a list of answers, each text or a list of [tool, arguments]."""
-    del info
+def times(name: str) -> int:
+    """How many lines a file of the test has."""
+    file = Path(os.environ["DESK_FOLDER"]) / name
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def planned(messages: list[ModelMessage]) -> Any:
+    """What the script answers to these messages. It is what the user says: a list of answers, each a text, a list of
+    [tool, arguments], or {"fails": times, "then": answer}."""
     first = next(part for part in messages[0].parts if isinstance(part, UserPromptPart))
     script = json.loads(str(first.content))
     n = sum(isinstance(message, ModelResponse) for message in messages)
     newest = messages[-1]
     assert isinstance(newest, ModelRequest)
-    heard = [str(getattr(part, "content", "")) for part in newest.parts]
-    line("requests", n=n, heard=heard)
+    line("requests", n=n, heard=[str(getattr(part, "content", "")) for part in newest.parts])
+    stand("asked")
     answer = script[n]
+    if isinstance(answer, dict):
+        if times("failures") < answer["fails"]:
+            line("failures", n=n)
+            raise ConnectionError("the provider is out of reach")
+        answer = answer["then"]
+    return answer
+
+
+def played(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    del info
+    answer, n = planned(messages), len(messages)
     if isinstance(answer, str):
         return ModelResponse(parts=[TextPart(answer)])
     return ModelResponse(
         parts=[ToolCallPart(tool, arguments, f"call-{n}-{k}") for k, (tool, arguments) in enumerate(answer)]
     )
+
+
+async def streamed(messages: list[ModelMessage], info: AgentInfo) -> AsyncGenerator[str]:
+    """Word by word; what comes behind the second word never comes where the worker dies there."""
+    del info
+    for n, word in enumerate(str(planned(messages)).split(" ")):
+        if n == 2:
+            stand("streamed")
+        line("pieces", word=word)
+        yield word if n == 0 else f" {word}"
 
 
 agent = Agent(FunctionModel(played), name="desk")
@@ -85,26 +150,28 @@ agent = Agent(FunctionModel(played), name="desk")
 def look(order: str) -> str:
     """Read an order."""
     line("looks", order=order)
+    stand("look")
     return f"order {order}: one chair, 40 EUR"
 
 
 @agent.tool_plain
-def pay(order: str, amount: int) -> str:
+def pay(order: str, amount: int, note: str | None = None) -> str:
     """Pay at once, past the ledger, as a tool does that nobody declared."""
-    body = json.dumps({"order": order, "amount": amount}).encode()
-    line("pays", order=order, amount=amount)
-    if os.environ.get("DESK_DIES") == "before":
-        os.kill(os.getpid(), 9)
-    url = os.environ["DESK_BANK"] + "/payments"
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
+    body = {"order": order, "amount": amount} | ({} if note is None else {"note": note})
+    line("pays", **body)
+    stand("pay before")
+    url, plain = os.environ["BANK_URL"] + "/payments", json.dumps(body).encode()
+    request = urllib.request.Request(url, plain, {"Content-Type": "application/json"}, method="POST")
     with urllib.request.urlopen(request, timeout=20) as reply:
         paid = json.loads(reply.read())["id"]
-    if os.environ.get("DESK_DIES") == "after":
-        os.kill(os.getpid(), 9)
+    stand("pay after")
     return f"paid {paid}"
 
 
-desk = app.agent("desk", agent=agent, budget=BUDGET, operations=[refund, asked])
+desk = app.agent("desk", agent=agent, budget=BUDGET, operations=[refund, asked, send_mail])
+talker = app.agent(
+    "talker", agent=Agent(FunctionModel(played, stream_function=streamed), name="talker"), budget=BUDGET
+)
 
 
 def hits(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:

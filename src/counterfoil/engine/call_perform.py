@@ -212,7 +212,7 @@ def _answer(execution: Execution, operation: Operation[Any, Any], record: Operat
             )
             raise execution.failures.told(failure, outcome.sequence)
     kind = "withdrawn" if record.withdrawn else record.reason or "refused"
-    said = "withdrawn before it was sent" if record.withdrawn else outcome.value["sentence"]
+    said = f"withdrawn before it was sent: {record.withdrawn}" if record.withdrawn else outcome.value["sentence"]
     failed = OperationFailed(record.operation_id, f"{operation.name}: {said}", kind=kind)
     raise execution.failures.told(failed, outcome.sequence)
 
