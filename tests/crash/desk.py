@@ -169,9 +169,7 @@ def pay(order: str, amount: int, note: str | None = None) -> str:
 
 
 desk = app.agent("desk", agent=agent, budget=BUDGET, operations=[refund, asked, send_mail])
-talker = app.agent(
-    "talker", agent=Agent(FunctionModel(played, stream_function=streamed), name="talker"), budget=BUDGET
-)
+talker = app.agent("talker", agent=Agent(FunctionModel(played, stream_function=streamed), name="talker"), budget=BUDGET)
 
 
 def hits(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:

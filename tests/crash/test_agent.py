@@ -25,6 +25,7 @@ INTERRUPTING = {
     "before:operation.first_byte", "after:operation.first_byte", "before:operation.replied", "after:operation.replied",
     "before:operation.classified")
 }  # fmt: skip
+BESIDE = {"before:step.ended#1", "after:step.ended#1"}  # the read ends while `pay` may be on its way, or not
 SCRIPT: list[Any] = [
     [["look", {"order": "o-1"}], ["pay", PAY]],
     [["refund", REFUND], ["refund_asked", ASKED]],
@@ -59,7 +60,10 @@ def test_the_points_are_those_that_it_passes(room: Room) -> None:
                 child = turn.starts(work="tests.crash.desk:hits")
                 await asyncio.to_thread(child.wait)
                 met = {name: times for name, times in child.said[0].items() if name not in ELSEWHERE}
-                assert met == expected
+                # Whether the review opens before the refund beside it is in flight, or is asked for again after it.
+                assert met.pop("review.opened", 0) >= expected.get("review.opened", 0)
+                met.pop("operation.advanced", None)
+                assert met == {name: times for name, times in expected.items() if name != "review.opened"}
                 if turn.asked():
                     await turn.bench.approve(turn.run, by="ana")
 
@@ -80,7 +84,7 @@ def test_killed_on_the_way_to_the_review(room: Room, point: str) -> None:
         async with room.played(SCRIPT, point) as turn:
             stored = await turn.driven()
             assert turn.run.crashes == [9]
-            if point not in INTERRUPTING:
+            if point not in INTERRUPTING | ({point} & BESIDE if stored.state == "parked" else set()):
                 all_happened_once(turn)
                 return
             # Nobody knows whether `pay` acted. The model heard so at once, and planned two writes: both are held.
@@ -89,7 +93,8 @@ def test_killed_on_the_way_to_the_review(room: Room, point: str) -> None:
             assert turn.balanced() == {"requests": 2, "decisions": 2, "lost": 0, "failed": 0}
             assert "outcome is unknown" in turn.heard()
             happened = len(room.records("bank")) == 1
-            assert happened is (point.partition(":")[2] in ("operation.replied#1", "operation.classified#1"))
+            if point in INTERRUPTING:
+                assert happened is (point.partition(":")[2] in ("operation.replied#1", "operation.classified#1"))
             assert await turn.to_the_end() == ["interrupted_tool"]
             assert turn.heard().count("planned before this was known") == 2
             assert ("has happened; its reference is seen-there" in turn.heard()) is happened

@@ -134,7 +134,9 @@ def test_a_person_may_say_that_both_are_meant(room: Room) -> None:
             await turn.driven()
             await turn.resolved("succeeded")
             assert (await turn.driven()).reason == "possible_repeat"
-            assert room.bodies("bank") == [PAY], "other arguments are held, too: a model that lost its place plans anything"
+            assert room.bodies("bank") == [PAY], (
+                "other arguments are held, too: a model that lost its place plans anything"
+            )
             await turn.resolved("send-again")
             await turn.driven()
             turn.done()

@@ -34,9 +34,7 @@ class Room:
     receivers: dict[str, SandboxProcess]
 
     def environ(self) -> dict[str, str]:
-        urls = {
-            f"{name.upper()}_URL": f"{self.receivers[kind].url}/{self.case}/{name}" for name, kind in KINDS.items()
-        }
+        urls = {f"{name.upper()}_URL": f"{self.receivers[kind].url}/{self.case}/{name}" for name, kind in KINDS.items()}
         return urls | {"DESK_FOLDER": str(self.folder)}
 
     def records(self, receiver: str) -> list[dict[str, Any]]:
