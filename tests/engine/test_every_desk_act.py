@@ -20,7 +20,7 @@ GIVEN: dict[str, Any] = {
     "reason": "because", "digest": "sha256:0", "as_": "failed", "evidence": b"letter", "expect_version": 1, "all_": True,
     "secret": "s3cret", "role": "clerk", "verb": "read", "grant": "gra_", "token": "tok_nobody", "text": "hello", "to": "ana",
     "until": "1h", "act": "resume", "count": 1, "content": STATEMENT, "receiver": "bank", "expires_in": timedelta(days=1),
-    "person": "ana",
+    "person": "ana", "conversation": "talk", "into": "other", "changes": {"model": "small"},
 }  # fmt: skip
 NARROW = {"receiver", "operation"}  # of a stop, where `all_` is given
 

@@ -32,8 +32,11 @@ async def watched(
         del run_ids
         loop.call_soon_threadsafe(arrived.set)
 
-    opened.listeners.add(committed)
     place = _Place.of(position)
+    if place is not None:
+        with opened.read() as reader:
+            place.check(reader, conversation_id)
+    opened.listeners.add(committed)
     try:
         with ExitStack() as following:
             follower: Follower | None = None
@@ -79,6 +82,16 @@ class _Place:
             raise Refused("usage", problem=f"{text!r} is no position of a watch")
         return _Place(run_id or None, int(sequence))
 
+    def check(self, reader: Reader, conversation_id: str) -> None:
+        """Raises Refused(usage) for a place in another conversation. What a fork shares with its parent is its own, too."""
+        turn = None if self.run_id is None else reader.get(TurnRecord, self.run_id)
+        if self.run_id is None or (turn is not None and turn.conversation_id == conversation_id):
+            return
+        conversation = reader.get(ConversationRecord, conversation_id)
+        past = [] if conversation is None or turn is None else past_of(reader, conversation)
+        if all(before.run_id != self.run_id for before, _ in past):
+            raise Refused("usage", problem=f"{self.text!r} is no position of this conversation")
+
     @property
     def text(self) -> str:
         return f"{self.run_id or ''}:{self.sequence}"
@@ -90,36 +103,36 @@ class _Place:
 
     def news(self, reader: Reader, conversation_id: str) -> Iterator[dict[str, Any]]:
         """Entries behind this place, which moves along."""
-        while True:
-            if self.run_id is not None:
-                turn = reader.get(TurnRecord, self.run_id)
-                if turn is None:
-                    raise Refused("usage", problem=f"{self.text!r} is no position of this conversation")
-                for entry in reader.entries(self.run_id, after=self.sequence):
-                    self.sequence = entry.sequence
-                    yield _told(entry, turn, self.text)
-                if self.at_work(reader) is not None:
-                    return
-            following = _after(reader, conversation_id, self.run_id)
-            if following is None:
+        yield from self._entries(reader)
+        if self.at_work(reader) is not None:
+            return
+        for turn in _behind(reader, conversation_id, self.run_id):
+            self.run_id, self.sequence = turn.run_id, -1
+            yield from self._entries(reader)
+            if self.at_work(reader) is not None:
                 return
-            self.run_id, self.sequence = following.run_id, -1
+
+    def _entries(self, reader: Reader) -> Iterator[dict[str, Any]]:
+        turn = None if self.run_id is None else reader.get(TurnRecord, self.run_id)
+        if turn is None:
+            return
+        for entry in reader.entries(turn.run_id, after=self.sequence):
+            self.sequence = entry.sequence
+            yield _told(entry, turn, self.text)
 
 
-def _after(reader: Reader, conversation_id: str, run_id: str | None) -> TurnRecord | None:
-    """The conversation's turn behind this one."""
+def _behind(reader: Reader, conversation_id: str, run_id: str | None) -> list[TurnRecord]:
+    """The conversation's own turns behind this one, oldest first; all of them behind none, and behind a fork's past."""
     conversation = reader.get(ConversationRecord, conversation_id)
-    if conversation is None or conversation.head_run_id in (None, run_id):
-        return None
-    newest_first = past_of(reader, conversation, limit=None if run_id is None else conversation.turns)
-    behind: TurnRecord | None = None
-    for turn, _ in newest_first:
-        if turn.run_id == run_id or (run_id is None and turn.conversation_id != conversation_id):
-            return behind
-        behind = turn
-    if run_id is not None:
-        raise Refused("usage", problem=f"{run_id!r} is no turn of this conversation")
-    return behind
+    found: list[TurnRecord] = []
+    at = None if conversation is None else conversation.head_run_id
+    while at is not None and at != run_id:
+        turn = reader.get(TurnRecord, at)
+        if turn is None or (run_id is None and turn.conversation_id != conversation_id):
+            break
+        found.append(turn)
+        at = turn.prior_run_id
+    return found[::-1]
 
 
 def _snapshot(reader: Reader, conversation_id: str) -> tuple[_Place, dict[str, Any]]:

@@ -80,7 +80,8 @@ class ImportConversation(RunVerb):
 
     def decide(self, tx: Transaction) -> str:
         if self.by is not None:
-            permitted(tx, self.by, Wish(Act.SUBMIT, self.agent))
+            for agent in sorted({self.agent, *(turn.agent for turn in self.turns)}):
+                permitted(tx, self.by, Wish(Act.SUBMIT, agent))
         if tx.get(ConversationRecord, self.conversation_id) is not None:
             if tx.get(RunRecord, self._run_id(1)) is not None:
                 return "existing"

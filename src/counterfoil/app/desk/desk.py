@@ -6,6 +6,7 @@ from counterfoil.app.access.actor import Actor
 from counterfoil.app.desk import finding
 from counterfoil.app.desk.access import DeskAccess
 from counterfoil.app.desk.audit import DeskAudit
+from counterfoil.app.desk.conversations import DeskConversations
 from counterfoil.app.desk.decisions import DeskDecisions
 from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.inbox import DeskInbox
@@ -48,6 +49,7 @@ class Desk:
         self.operations = DeskOperations(sight)
         self.reviews = DeskReviews(sight)
         self.signals = DeskSignals(sight)
+        self.conversations = DeskConversations(sight)
         self.incidents = DeskIncidents(sight)
         self.inbox = DeskInbox(sight)
         self.audit = DeskAudit(sight)
