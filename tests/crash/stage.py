@@ -48,7 +48,8 @@ class Stage:
         environ = self.environ | arguments.pop("environ", {})
         given = {"db": str(self.db), "clock": str(self.folder / "clock"), "passed": str(self.passed_file)} | arguments
         log = self.folder / f"child-{len(self.started)}.log"
-        child = self.children.start(f"tests.crash.lives:{function}", given, log=log, environ=environ)
+        named = function if ":" in function else f"tests.crash.lives:{function}"
+        child = self.children.start(named, given, log=log, environ=environ)
         self.started.append(child)
         return child
 

@@ -1,0 +1,91 @@
+"""What children of the crash tests of conversations do: whole lives, as often as they are begun."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from counterfoil import App, Refused
+from counterfoil.model import ids
+from counterfoil.model.run import RunRecord, RunState
+from counterfoil.testing.bench_child import place, working
+from tests.crash import story
+from tests.crash.lives import FOUNDING
+from tests.engine.talks import agent
+
+refunds = agent(story.app)
+NAME = "anna"
+# (request id, text, when busy). The first waits until all are accepted, and then reads what it was steered with.
+MESSAGES = (
+    ("m-1", "steered", "reject"),
+    ("m-2", "second", "follow_up"),
+    ("m-3", "third", "steer"),
+    ("m-4", "wait fourth", "follow_up"),
+)
+ABORTED = (("m-1", "wait", "reject"), ("m-2", "second", "follow_up"), ("m-3", "third", "follow_up"))
+Say = Callable[[object], None]
+
+
+def speaks(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Send the messages, work, and wake who waits: until every turn has ended."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    asyncio.run(_spoken(app, arguments.get("messages") or MESSAGES))
+    app.close()
+
+
+def aborts(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Send the messages, and once the first waits abort all of it."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    asyncio.run(_aborted(app))
+    app.close()
+
+
+async def _spoken(app: App, messages: Any) -> None:
+    async with working(app) as here:
+        for request_id, text, when_busy in messages:
+            await sent(app, request_id, text, when_busy)
+        while not ended(app, messages):
+            here.look()
+            for run in runs(app, messages):
+                if run.state is RunState.WAITING and run.reason == "signal":
+                    await woken(app, run)
+            if not ended(app, messages):
+                await here.wait()
+
+
+async def _aborted(app: App) -> None:
+    async with working(app) as here:
+        for request_id, text, when_busy in ABORTED:
+            await sent(app, request_id, text, when_busy)
+        while not ended(app, ABORTED):
+            here.look()
+            first = runs(app, ABORTED)[0]
+            if first.state is RunState.WAITING and not first.cancel_asked:
+                await app.conversations.abort(NAME, queued=True)
+            if not ended(app, ABORTED):
+                await here.wait()
+
+
+async def sent(app: App, request_id: str, text: str, when_busy: str) -> None:
+    await app.conversations.send(text, conversation=NAME, request_id=request_id, agent="refunds", when_busy=when_busy)
+
+
+async def woken(app: App, run: RunRecord) -> None:
+    try:
+        await app.signals.send(run.run_id, "go", {}, signal_id="go")
+    except Refused as refused:
+        if refused.code != "run_ended":  # another owner was faster
+            raise
+
+
+def runs(app: App, messages: Any) -> list[RunRecord]:
+    opened = app.open()
+    with opened.read() as reader:
+        found = [reader.get(RunRecord, ids.run_id(opened.installation_id, "refunds", each[0])) for each in messages]
+    return [run for run in found if run is not None]
+
+
+def ended(app: App, messages: Any) -> bool:
+    found = runs(app, messages)
+    return len(found) == len(messages) and all(run.state.ended for run in found)
