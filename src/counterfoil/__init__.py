@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from counterfoil.engine.definitions import Bearer, Env, Operation, Workflow, step
     from counterfoil.engine.port import Ask, Call, Run
     from counterfoil.model.artifact import Artifact
-    from counterfoil.model.budget import Budget, Retry
+    from counterfoil.model.budget import Budget, Retry, SharedBudget
     from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, Rule, Seen, When
     from counterfoil.model.errors import (
         CounterfoilError,
@@ -62,6 +62,7 @@ __all__ = [
     "Run",
     "RunFailed",
     "Seen",
+    "SharedBudget",
     "StepFailed",
     "Submitted",
     "Target",
@@ -81,7 +82,7 @@ _HOMES = {
     "engine.definitions": ("Bearer", "Env", "Operation", "Workflow", "step"),
     "engine.port": ("Ask", "Call", "Run"),
     "model.artifact": ("Artifact",),
-    "model.budget": ("Budget", "Retry"),
+    "model.budget": ("Budget", "Retry", "SharedBudget"),
     "model.contract": ("Contract", "Found", "IdempotencyKey", "Lookup", "Rule", "Seen", "When"),
     "model.errors": (
         "CounterfoilError",

@@ -43,6 +43,7 @@ FROZEN = [
     "Run",
     "RunFailed",
     "Seen",
+    "SharedBudget",
     "StepFailed",
     "Submitted",
     "Target",

@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,9 +17,10 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.audit import Audit
+from counterfoil.app.budgets import Budgets
 from counterfoil.app.conversations import Conversations
 from counterfoil.app.decisions import Decisions
-from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
+from counterfoil.app.declaring import Declaring
 from counterfoil.app.desk import Desk
 from counterfoil.app.drills import Drills
 from counterfoil.app.duties.beside import duties_beside
@@ -36,7 +37,7 @@ from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
 from counterfoil.app.receivers import Receivers
-from counterfoil.app.registration import check_owners, named_in, operation_from, workflow_from
+from counterfoil.app.registration import check_owners, named_in
 from counterfoil.app.restore import Restore
 from counterfoil.app.reviews import Reviews
 from counterfoil.app.runs import Runs
@@ -47,10 +48,7 @@ from counterfoil.app.writes import Writes
 from counterfoil.engine.boundaries import Boundaries, crash_point
 from counterfoil.engine.clock import Chance, Clock, SystemClock, process_id
 from counterfoil.engine.definitions import (
-    Bearer,
-    Env,
     Operation,
-    ReceiverDefinition,
     Registry,
     Workflow,
     dumped,
@@ -62,10 +60,7 @@ from counterfoil.engine.submission import submission
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.worker import Worker
 from counterfoil.model.budget import Budget
-from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
-from counterfoil.model.people import Owner
-from counterfoil.model.review import ReviewBy
 from counterfoil.rules.gate import Gate
 
 if TYPE_CHECKING:
@@ -75,7 +70,7 @@ I = TypeVar("I")
 O = TypeVar("O")
 
 
-class App:
+class App(Declaring):
     """Opens nothing until a worker or a verb needs it. `db` is as `--db`.
 
     The nouns (`runs`, `operations`, `reviews`, `people`, ...) hold the verbs of the command line.
@@ -93,6 +88,7 @@ class App:
         self.ledger = Ledger(self)
         self.artifacts = Artifacts(self.open)
         self.runs = Runs(self.open)
+        self.budgets = Budgets(self.open)
         self.operations = Operations(self.open)
         self.reviews = Reviews(self.open)
         self.people = People(self.open)
@@ -116,43 +112,6 @@ class App:
         self.metrics = Metrics(self.open)
 
     # ------------------------------------------------------------------ registering
-
-    def receiver(
-        self, name: str, *, url: str | Env, credential: Bearer | None = None, environment: Literal["test", "live"]
-    ) -> None:
-        """Declare an outside system. Raises Refused(name_taken)."""
-        if name in self.registry.receivers:
-            raise Refused("name_taken", name=name)
-        self.registry.receivers[name] = ReceiverDefinition(name, url, credential, environment)
-
-    def operation(
-        self,
-        *,
-        receiver: str,
-        contract: Contract,
-        business_key: str | Callable[[Any], str] | None = None,
-        repeatable: bool = False,
-        review: ReviewBy | None = None,
-        owner: Owner | str | None = None,
-    ) -> OperationDecorator:
-        """Register a write under a contract. Unsafe configuration is refused at start, with a code (design rule 22)."""
-
-        def register(function: Callable[..., Any]) -> Operation[Any, Any]:
-            operation = operation_from(function, receiver, contract, business_key, repeatable, review, owner)
-            self.registry.add_operation(operation)
-            return operation
-
-        return register
-
-    def workflow(self, *, version: int, budget: Budget) -> WorkflowDecorator:
-        """Register an async function under its name and a declared version."""
-
-        def register(function: Callable[..., Any]) -> Workflow[Any, Any]:
-            workflow = workflow_from(function, version, budget)
-            self.registry.add_workflow(workflow)
-            return workflow
-
-        return register
 
     def agent(
         self,

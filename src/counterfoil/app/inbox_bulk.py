@@ -10,7 +10,7 @@ from counterfoil.app.views.inbox import items_view
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine.finish import MOVED_OTHERWISE
 from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.model.run import ParkReason, RunState
+from counterfoil.model.run import BUDGET_REASONS, RunState
 from counterfoil.store.inbox import InboxRow
 
 Act = Literal["lookup", "resume", "cancel", "hand-over"]
@@ -18,7 +18,7 @@ ACTS: tuple[Act, ...] = get_args(Act)
 SHOWN = 50
 AT_ONCE = 16
 _IN_DOUBT = frozenset({"in_flight", "unknown"})
-_NEEDS_MORE = frozenset({ParkReason.BUDGET_ATTEMPTS, ParkReason.BUDGET_ELAPSED, ParkReason.BUDGET_SPEND})
+_NEEDS_MORE = BUDGET_REASONS
 
 View = dict[str, Any]
 

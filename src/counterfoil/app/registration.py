@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from counterfoil.engine.budgets import OF_RUN
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
-from counterfoil.model.budget import Budget
+from counterfoil.model.budget import Budget, Scope, SharedBudget
 from counterfoil.model.contract import Contract, refusal_at_start
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, PersonRecord, owner_of
 from counterfoil.model.review import ReviewBy
 from counterfoil.rules.authority import roles_of as roles_of_person
+from counterfoil.rules.budget import limits_of
 
 
 def operation_from(
@@ -47,7 +50,31 @@ def workflow_from(function: Callable[..., Any], version: int, budget: Budget) ->
     signature = signature_of(function, skip=1)
     if len(signature.inputs) != 1:
         raise Refused("type_missing", name=name, where="one input after the run")
+    check_limits(name, budget)
     return Workflow(name, version, function, budget)
+
+
+def check_limits(name: str, budget: Budget | SharedBudget) -> None:
+    """A limit is a number above zero, and a business day is one of a known time zone. Raises Refused(budget_unfit)."""
+    limits = limits_of(budget)
+    wrong = [kind for kind, limit in limits.items() if limit < 1]
+    problem = f"the limit of {wrong[0]} is not above zero" if wrong else None
+    if isinstance(budget, SharedBudget):
+        if not limits:
+            problem = "it limits nothing"
+        elif budget.scope not in set(Scope) - {Scope.RUN} or budget.name == OF_RUN:
+            problem = "its scope is none; what one run may use stands in its workflow's Budget"
+        elif not _known_zone(budget.zone):
+            problem = f"{budget.zone!r} is no time zone that is known here; on a slim image install tzdata"
+    if problem is not None:
+        raise Refused("budget_unfit", name=name, problem=problem)
+
+
+def _known_zone(name: str) -> bool:
+    try:
+        return name == "UTC" or bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
 
 
 def roles_of(registry: Registry) -> set[str]:
@@ -62,6 +89,7 @@ def owners_of(registry: Registry) -> set[str]:
         owners += [
             owner_of(who) for who in (operation.owner, operation.review.owner if operation.review else None) if who
         ]
+    owners += [owner_of(budget.owner) for budget in registry.budgets.values()]
     return {owner.name for owner in owners} | {owner.then for owner in owners if owner.then}
 
 

@@ -1,11 +1,11 @@
 """The noun `runs`: what a person asks of runs, and does to them."""
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.finding import known_id
+from counterfoil.app.limits import limits_from
 from counterfoil.app.registration import check_owners
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.run import run_summary, run_view
@@ -20,7 +20,6 @@ from counterfoil.store.port import Workflows
 
 LONGEST_REQUEST_ID = 500
 BUILT_IN = "ledger"  # performs what `app.ledger` is told; nobody submits it by hand
-_KINDS = {"attempts": "attempts", "elapsed": "elapsed_us", "spend": "spend_micros"}
 
 
 class Runs:
@@ -95,11 +94,12 @@ class Runs:
     async def resume(
         self, run: str, *, by: Actor | str | None = None, raises: Mapping[str, str | int] | None = None
     ) -> dict[str, Any]:
-        """Move a parked run on. `raises`: new limits, `attempts` a count, `elapsed` seconds, `spend` decimal USD.
+        """Move a parked run on. `raises`: new limits, `attempts`, `tokens` and `calls:NAME` counts, `elapsed` seconds,
+        `spend` decimal USD.
 
         `{run_id, state, heading, next_action}`. Raises Refused(not_resumable, budget_not_raised, usage).
         """
-        limits = {_kind(kind): _amount(kind, value) for kind, value in (raises or {}).items()}
+        limits = limits_from(raises)
         return await self._move(run, lambda run_id, opened: Resume(run_id, named(by), False, limits, opened.deadlines))
 
     async def retry(self, run: str, *, by: Actor | str | None = None) -> dict[str, Any]:
@@ -123,20 +123,3 @@ class Runs:
 def _known(value: str | None, kind: type[RunState] | type[ParkReason], what: str) -> None:
     if value is not None and value not in {member.value for member in kind}:
         raise Refused("usage", problem=f"there is no {what} {value!r}; there are {', '.join(kind)}")
-
-
-def _kind(kind: str) -> str:
-    if kind not in _KINDS:
-        raise Refused("usage", problem=f"there is no budget {kind!r}; there are {', '.join(_KINDS)}")
-    return _KINDS[kind]
-
-
-def _amount(kind: str, value: str | int) -> int:
-    """The new limit as it is stored: a count, microseconds, or millionths of a dollar."""
-    try:
-        number = Decimal(str(value))
-        if not number.is_finite() or number <= 0:
-            raise ValueError(value)
-        return int(number if kind == "attempts" else number * 1_000_000)
-    except (InvalidOperation, ValueError) as problem:
-        raise Refused("usage", problem=f"{kind}={value} is not a number above zero") from problem

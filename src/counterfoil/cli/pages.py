@@ -54,8 +54,14 @@ def run(console: "Console", data: Data) -> None:
     heading(console, "operations")
     operations(console, {"items": data["records"]["operations"]})
     heading(console, "budgets")
-    rows = [(b["kind"], b["limit"], b["used"], b["reserved"], b["owner"]) for b in data["budgets"]]
-    table(console, ("kind", "limit", "used", "reserved", "owner"), rows, empty="None.")
+    rows = [
+        (
+            b["kind"] + (f" {b['of']}" if b["of"] else ""), b["name"] and f"{b['name']} ({b['key']})", b["limit"], b["used"],
+            b["reserved"], b["owner"],
+        )
+        for b in data["budgets"]
+    ]  # fmt: skip
+    table(console, ("kind", "shared", "limit", "used", "reserved", "owner"), rows, empty="None.")
     records = data["records"]
     counts = ", ".join(
         f"{len(records[name])} {name}" for name in ("conversation", "working_context", "receipts", "approvals")

@@ -58,13 +58,15 @@ def resume(
     raises: Annotated[
         list[str] | None,
         typer.Option(
-            "--raise", metavar="KIND=N", help="A new limit: attempts=N, elapsed=SECONDS, spend=USD. Repeatable."
+            "--raise",
+            metavar="KIND=N",
+            help="A new limit: attempts=N, tokens=N, calls:NAME=N, elapsed=SECONDS, spend=USD. Repeatable.",
         ),
     ] = None,
     by: By = None,
 ) -> Any:
     """Move a parked run on, with higher limits where a budget is spent."""
-    limits = dict(_limit(text) for text in raises or ())
+    limits = dict(limit_of(text) for text in raises or ())
     return awaited(invocation.app().runs.resume(run, by=by, raises=limits))
 
 
@@ -74,8 +76,9 @@ def retry(invocation: Invocation, run: Which, by: By = None) -> Any:
     return awaited(invocation.app().runs.retry(run, by=by))
 
 
-def _limit(text: str) -> tuple[str, str]:
-    kind, _, amount = text.partition("=")
+def limit_of(text: str) -> tuple[str, str]:
+    """KIND=N as kind and amount. Raises Refused(usage)."""
+    kind, _, amount = text.rpartition("=")
     if not _AMOUNT.fullmatch(amount):
         raise Refused("usage", problem=f"--raise {text!r} is not KIND=N with a plain number of at most 12 digits")
     return kind, amount

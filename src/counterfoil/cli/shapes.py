@@ -52,7 +52,7 @@ SHAPES: dict[str, str] = {
         "{run_id, number, workflow, workflow_version, generation, request_id, input_digest, "
         "state: pending|running|waiting|parked|completed|failed|cancelled, reason, sentence, established:[ESTABLISHED], "
         "pending:[PENDING], uncertain:[operation_id], next_action:NEXT, changed_since_approval:[{what, approved, now}], "
-        "budgets:[{kind, limit, used, reserved, owner}], records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
+        "budgets:[LIMIT], records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
         "execution_state:{head, entries:[{sequence, kind, position, digest, at}]}, operations:[OPERATION], receipts:[RECEIPT], "
         "approvals:[APPROVAL]}}"
     ),
@@ -92,6 +92,11 @@ SHAPES: dict[str, str] = {
         "{operation, contract_digest, workflow, workflow_version, target, target_digest, seed, cases, passed, not_applicable, "
         "not_run, by, at}"
     ),
+    "LIMIT": "{kind: attempts|elapsed|tokens|spend|calls, of, limit, used, reserved, owner, scope, name, key}",
+    "BUDGET": (
+        "{budget_id, number, name, scope: run|conversation|workflow|business_day|operation, key, owner, limits:[LIMIT], unmeasured, "
+        "opened_at, waiting:[run_id]}"
+    ),
     "WAIVER": "{operation, reason, by, at, until, stands, revoked_at, revoked_by}",
     "UNATTENDED": (
         "{operation, receiver, environment, gate, drill_at, drill_digest, drill_age_seconds, "
@@ -127,7 +132,11 @@ EXITS: dict[int, str] = {
     130: "interrupted from the terminal",
 }
 
-RESOLVE, RAISE, RESUME = "operations resolve", "runs resume --raise", "runs resume"
+RESOLVE, RAISE, RESUME = (
+    "operations resolve",
+    "runs resume --raise, or budgets raise for what runs share",
+    "runs resume",
+)
 
 PARKED: dict[str, str] = {
     "outcome_unknown": RESOLVE,
@@ -140,6 +149,8 @@ PARKED: dict[str, str] = {
     "budget_attempts": RAISE,
     "budget_elapsed": RAISE,
     "budget_spend": RAISE,
+    "budget_tokens": RAISE,
+    "budget_calls": RAISE,
     "review_expired": RESUME,
     "expired": RESUME,
     "poisoned": RESUME,

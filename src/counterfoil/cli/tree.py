@@ -24,6 +24,7 @@ from counterfoil.cli import (
     worker,
 )
 from counterfoil.cli.audit import audit
+from counterfoil.cli.budgets import budgets
 from counterfoil.cli.command import Group
 from counterfoil.cli.conversations import conversations
 from counterfoil.cli.decisions import decisions
@@ -91,6 +92,7 @@ def root() -> typer.Typer:
         incidents,
         writes,
         waivers,
+        budgets,
         restore,
     ):
         top.typer.add_typer(noun.typer, name=noun.noun)

@@ -50,7 +50,7 @@ class ClientRuns:
         return await self._calls.read(f"/runs/{part(run)}", Run)
 
     async def resume(self, run: str, *, raises: Mapping[str, str | int] | None = None) -> Moved:
-        """Move a parked run on. `raises`: new limits, `attempts` a count, `elapsed` seconds, `spend` decimal USD."""
+        """Move a parked run on. `raises`: new limits: `attempts`, `tokens`, `calls:NAME`, `elapsed` s, `spend` USD."""
         return await self._calls.act(f"/runs/{part(run)}/resume", Moved, {"raises": dict(raises or {})})
 
     async def retry(self, run: str) -> Moved:

@@ -13,8 +13,9 @@ from counterfoil.engine.definitions import Registry
 from counterfoil.model import ids
 from counterfoil.model.budget import BudgetRecord, Scope, SharedBudget
 from counterfoil.model.codec import compact, parsed
+from counterfoil.model.errors import Refused
 from counterfoil.model.people import owner_facts, owner_of
-from counterfoil.model.run import PARK_SENTENCES, ParkReason, RunRecord
+from counterfoil.model.run import BUDGET_REASONS, ParkReason, RunRecord
 from counterfoil.rules.budget import (
     CALLS,
     Figures,
@@ -22,6 +23,7 @@ from counterfoil.rules.budget import (
     covered,
     day_of,
     in_force,
+    kind_of,
     limits_of,
     measured,
     minus,
@@ -66,6 +68,12 @@ class Spent:
     sentence: str
     owner: dict[str, Any]
     budget_id: str | None = None
+    raised: str = "{}"  # what its owner had raised it to by then
+
+
+def own_id(run_id: str) -> str:
+    """The row of what one run may use."""
+    return ids.derived("bud", OF_RUN, run_id)
 
 
 def conversation_of(run: RunRecord) -> str | None:
@@ -84,7 +92,7 @@ def shares_of(registry: Registry, run: RunRecord, called: str, now: int) -> tupl
         key = _key(shared, run, called, now)
         if key is not None:
             facts = owner_facts(owner_of(shared.owner))
-            shares.append(Share(shared.name, shared.scope, key, limits_of(shared), facts))
+            shares.append(Share(shared.name, Scope(shared.scope), key, limits_of(shared), facts))
     return tuple(shares)
 
 
@@ -108,9 +116,24 @@ def higher(budget: dict[str, Any], raises: dict[str, int]) -> dict[str, Any]:
     return budget | rest | ({"calls": budget["calls"] | calls} if calls else {})
 
 
+def check_raised(run: RunRecord, raises: Mapping[str, int]) -> None:
+    """Of a parked run whose own budget is spent. A shared one is raised by its own verb, or another day has begun: the run
+    asks again. Raises Refused(budget_not_raised)."""
+    if run.reason not in BUDGET_REASONS or run.budget_id is not None:
+        return
+    needed, limits = kind_of(run.reason or ""), run_limits(parsed(run.budget))
+    if not any(kind.startswith(needed) and amount > limits.get(kind, 0) for kind, amount in raises.items()):
+        raise Refused("budget_not_raised", kind=needed.strip(":").partition("_")[0], run_id=run.run_id)
+
+
+def parked_for(spent: Spent | None) -> tuple[str, ...]:
+    """The shared budget that a park is for."""
+    return () if spent is None or spent.budget_id is None else (spent.budget_id,)
+
+
 def _key(shared: SharedBudget, run: RunRecord, called: str, now: int) -> str | None:
     """Whose figures this run and call draw on; None where the budget does not cover them."""
-    match shared.scope:
+    match Scope(shared.scope):
         case Scope.CONVERSATION:
             return conversation_of(run)
         case Scope.BUSINESS_DAY:
@@ -170,11 +193,10 @@ def spent_by(
 
 def _spent(share: Share, kind: str, limit: int, row: BudgetRecord | None) -> Spent:
     what = WORDS.get(kind) or f"calls of {kind.removeprefix(CALLS)}"
-    shared = None if share.scope is Scope.RUN else share.budget_id
-    number = "" if shared is None or row is None else f" It is budget-{row.number}."
-    return Spent(
-        reason_of(kind), f"Spent: {what} {share.where}; the limit is {shown(kind, limit)}.{number}", share.owner, shared
-    )
+    sentence = f"Spent: {what} {share.where}; the limit is {shown(kind, limit)}."
+    if share.scope is Scope.RUN:
+        return Spent(reason_of(kind), sentence, share.owner)
+    return Spent(reason_of(kind), sentence, share.owner, share.budget_id, "{}" if row is None else row.raised)
 
 
 def shown(kind: str, amount: int) -> str:
@@ -182,6 +204,12 @@ def shown(kind: str, amount: int) -> str:
     if kind == "elapsed_us":
         return f"{amount // 1_000_000} s"
     return f"{amount / 1_000_000:g} USD" if kind == "spend_micros" else str(amount)
+
+
+def raised_since(tx: Transaction, spent: Spent | None) -> bool:
+    """Somebody raised the shared budget after it was found spent: whoever did could not wake the run yet."""
+    row = None if spent is None or spent.budget_id is None else tx.get(BudgetRecord, spent.budget_id)
+    return spent is not None and row is not None and row.raised != spent.raised
 
 
 def hold(tx: Transaction, run: RunRecord, shares: Iterable[Share], call: str, need: Figures) -> RunRecord:
@@ -238,8 +266,3 @@ def _changed(
     )
     tx.put(row)
     return row
-
-
-def sentence_of(spent: Spent) -> str:
-    """The park's whole sentence."""
-    return f"{PARK_SENTENCES[spent.reason]} {spent.sentence}".strip()

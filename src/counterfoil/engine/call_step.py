@@ -195,7 +195,7 @@ def held_here(execution: Execution, call: str) -> tuple[str, ...]:
 
 def demand_of(spent: Spent, what: str) -> Demand:
     """The park for a spent budget: what was not done, and why."""
-    return Demand(spent.reason, f"{what} {spent.sentence}".strip(), spent.owner, budget_id=spent.budget_id)
+    return Demand(spent.reason, f"{what} {spent.sentence}".strip(), spent.owner, spent=spent)
 
 
 def budget_spent(execution: Execution, called: str) -> Spent | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from counterfoil.engine.budgets import Spent
 from counterfoil.model.drill import Covered
 from counterfoil.model.run import ParkReason
 
@@ -15,7 +16,7 @@ class Demand:
     detail: str
     owner: dict[str, Any]
     undrilled: Covered | None = None  # what a drill or a waiver must cover first
-    budget_id: str | None = None  # the shared budget that is spent
+    spent: Spent | None = None  # the budget that is spent
 
 
 class Demands:

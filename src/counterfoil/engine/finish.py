@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
-from counterfoil.engine.budgets import calls_of, higher, let_go, run_limits, share_reads
+from counterfoil.engine.budgets import (
+    Spent,
+    calls_of,
+    check_raised,
+    higher,
+    let_go,
+    parked_for,
+    raised_since,
+    share_reads,
+)  # fmt: skip
 from counterfoil.engine.decisions import in_doubt, unmeasured
 from counterfoil.engine.following import followers_of, release
 from counterfoil.engine.gate import gate_reads, uncovered
@@ -21,7 +30,6 @@ from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import BUDGET_REASONS, PARK_SENTENCES, RUN_SENTENCES, ParkReason, RunRecord, RunState
-from counterfoil.rules.budget import kind_of
 from counterfoil.rules.wishes import about_run
 from counterfoil.store.port import Read
 from counterfoil.store.records import changed
@@ -90,13 +98,18 @@ class Park(RunVerb):
     void: int | None  # the sequence of the failure that the workflow did not answer, which a retry forgets
     failure: dict[str, Any] | None
     undrilled: Covered | None = None
-    budget_id: str | None = None  # the shared budget that it is parked for
+    spent: Spent | None = None  # the budget that it is parked for
     boundary: ClassVar[str] = "run.parked"
     ends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
         gate = () if self.undrilled is None else gate_reads(self.undrilled.operation)
-        return (Read.key(RunRecord, self.run_id), Read.all(SuspensionRecord), *gate)
+        return (
+            Read.key(RunRecord, self.run_id),
+            Read.all(SuspensionRecord),
+            *gate,
+            *share_reads((), parked_for(self.spent)),
+        )
 
     def decide(self, tx: Transaction) -> bool:
         run = tx.must(RunRecord, self.run_id) if self.fence is None else driven(tx, self.run_id, self.fence)
@@ -108,7 +121,7 @@ class Park(RunVerb):
             return False
         sentence = PARK_SENTENCES[self.reason] + (f" {self.detail}" if self.detail else "")
         stopped = parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure)
-        tx.put(replace(stopped, budget_id=self.budget_id))
+        tx.put(replace(stopped, budget_id=next(iter(parked_for(self.spent)), None)))
         tx.append(
             self.run_id,
             EntryKind.PARKED,
@@ -121,6 +134,8 @@ class Park(RunVerb):
         """The stop that it would be parked for is over since it was ruled: whoever lifted it could not wake it."""
         if self.undrilled is not None:
             return not uncovered(tx, self.undrilled)
+        if raised_since(tx, self.spent):
+            return True
         if self.reason is ParkReason.WRITES_SUSPENDED:
             return all(suspension.lifted_at is not None for suspension in tx.all(SuspensionRecord))
         return self.reason is ParkReason.RESTORED and tx.installation.restore_state != "open"
@@ -260,17 +275,14 @@ class Resume(RunVerb):
                 heading=run.heading if run.heading == "cancelled" else None,
             )
         )
-        tx.append(
-            self.run_id,
-            EntryKind.RESUMED,
-            data={
-                "by": self.by,
-                "retry": self.retry,
-                "raises": self.raises,
-                "from": run.reason or run.state.value,
-                "void": True,
-            },
-        )
+        said = {
+            "by": self.by,
+            "retry": self.retry,
+            "raises": self.raises,
+            "from": run.reason or run.state.value,
+            "void": True,
+        }
+        tx.append(self.run_id, EntryKind.RESUMED, data=said)
         return tx.must(RunRecord, self.run_id)
 
     @property
@@ -297,27 +309,17 @@ class Resume(RunVerb):
         resumable = run.state is RunState.PARKED and run.reason not in MOVED_OTHERWISE
         if not (retryable if self.retry else resumable):
             raise Refused("not_resumable", run_id=self.run_id, state=run.state.value, reason=run.reason)
-        if run.state is not RunState.PARKED or run.reason not in BUDGET_REASONS or run.budget_id is not None:
-            return  # a shared budget is raised by its own verb, or another day has begun: the run asks again
-        needed = kind_of(run.reason or "")
-        stored = run_limits(parsed(run.budget))
-        if not any(kind.startswith(needed) and amount > stored.get(kind, 0) for kind, amount in self.raises.items()):
-            raise Refused("budget_not_raised", kind=needed.strip(":").partition("_")[0], run_id=self.run_id)
+        if run.state is RunState.PARKED:
+            check_raised(run, self.raises)
 
 
 MOVED_OTHERWISE = frozenset(
     {
-        ParkReason.OUTCOME_UNKNOWN,
-        ParkReason.RECEIVER_MISMATCH,
-        ParkReason.POSSIBLE_REPEAT,
-        ParkReason.BUSINESS_KEY_CONFLICT,
-        ParkReason.INCONSISTENT,
-        ParkReason.ORDER_OVERTAKEN,
-        ParkReason.DUPLICATE_FOUND,
-        ParkReason.STEP_FAILED,
+        ParkReason.OUTCOME_UNKNOWN, ParkReason.RECEIVER_MISMATCH, ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT,
+        ParkReason.INCONSISTENT, ParkReason.ORDER_OVERTAKEN, ParkReason.DUPLICATE_FOUND, ParkReason.STEP_FAILED,
         ParkReason.INTERRUPTED_TOOL,
     }
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,12 +373,8 @@ class Overdue(RunVerb):
             return True
         reason = _OVERDUE[run.state]
         tx.put(parked(run, reason, PARK_SENTENCES[reason], self.owner, tx.now, None, None))
-        tx.append(
-            self.run_id,
-            EntryKind.PARKED,
-            name=reason.value,
-            data={"sentence": PARK_SENTENCES[reason], "owner": self.owner["name"]},
-        )
+        said = {"sentence": PARK_SENTENCES[reason], "owner": self.owner["name"]}
+        tx.append(self.run_id, EntryKind.PARKED, name=reason.value, data=said)
         return True
 
     def _next_owner(self, tx: Transaction, run: RunRecord) -> None:

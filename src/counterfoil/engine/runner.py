@@ -184,7 +184,7 @@ class Runner:
             void,
             failure,
             demand.undrilled,
-            demand.budget_id,
+            demand.spent,
         )
         return bool(await self.execution.write(verb))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Literal
 
 from counterfoil.model.people import Owner
 
@@ -35,17 +36,20 @@ class Budget:
     calls: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
+SharedScope = Literal["conversation", "workflow", "business_day", "operation"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedBudget:
     """What all runs in a scope may use together, per conversation, workflow, business day or name. None: no limit.
 
-    `elapsed` is the time of its calls of models, tools and receivers, added up. `only` names what it covers: workflows in
+    `elapsed` is the time of its calls of models and receivers, added up. `only` names what it covers: workflows in
     the scope workflow, operations, tools or agents in the scope operation; empty is all. `zone` is the IANA time zone of a
-    business day.
+    business day; UTC where none is named. Declared with `app.budget`.
     """
 
     name: str
-    scope: Scope
+    scope: SharedScope
     owner: Owner | str
     attempts: int | None = None
     elapsed: timedelta | None = None

@@ -161,6 +161,16 @@ _ALL = (
         "Raise it: `counterfoil runs resume RUN --raise {kind}=N`.",
     ),
     ErrorCode(
+        "limit_not_higher",
+        "The limit {kind} of {name} is {limit}; {given} is not higher.",
+        "Nothing was changed. Name a higher limit: `counterfoil budgets raise BUDGET --raise KIND=N`.",
+    ),
+    ErrorCode(
+        "budget_unfit",
+        "The budget of {name} cannot be kept: {problem}.",
+        "Correct its declaration; nothing was started.",
+    ),
+    ErrorCode(
         "incident_closed",
         "Incident {incident_id} was closed by {by}.",
         "Nothing was changed. See `counterfoil incidents list`.",
@@ -347,8 +357,8 @@ _ALL = (
     ),
     ErrorCode(
         "outside_run",
-        "There is no run here: current_run() was called outside a tool with replay=\"run\".",
-        "Nothing was recorded. Declare the tool with `@agent_tool(replay=\"run\")`, and let an agent of the application call it.",
+        'There is no run here: current_run() was called outside a tool with replay="run".',
+        'Nothing was recorded. Declare the tool with `@agent_tool(replay="run")`, and let an agent of the application call it.',
     ),
     ErrorCode(
         "concurrent_calls",

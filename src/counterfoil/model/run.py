@@ -74,7 +74,7 @@ PARK_SENTENCES: dict[ParkReason, str] = {
     ParkReason.NO_WORKER: "No worker took it up in time.",
     ParkReason.NO_PROGRESS: "A worker held it without a new entry for too long.",
     ParkReason.EXPIRED: "What it waited for did not come in time.",
-    ParkReason.POISONED: "It brought down its worker while it ran alone.",
+    ParkReason.POISONED: "It brought down its worker while it ran alone, or twice during one call of a model.",
     ParkReason.RESTORED: "The database was restored; sending is suspended until a person finishes that.",
     ParkReason.WRITES_SUSPENDED: "Sending is stopped: by a person, or for want of a drill.",
     ParkReason.CLOCK_JUMP: "The clocks disagree; sending is stopped.",

@@ -3,6 +3,7 @@
 import json
 
 from counterfoil.model.access import Act, RecordKind
+from counterfoil.model.budget import BudgetRecord, Scope
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
@@ -26,6 +27,13 @@ def about_review(act: Act, review: ReviewRecord, operation: OperationRecord, run
     """A review of an operation: who may answer is the role that it asks."""
     amount, currency = operation.amount_minor, operation.currency
     return Wish(act, run.workflow, operation.name, None, amount, currency, frozenset({review.role}))
+
+
+def about_budget(act: Act, budget: BudgetRecord) -> Wish:
+    """A shared budget. A workflow's belongs to that workflow, every other one to the installation."""
+    owner = json.loads(budget.owner)
+    workflow = budget.key if budget.scope is Scope.WORKFLOW else None
+    return Wish(act, workflow, roles=_named(owner["name"], owner["then"]))
 
 
 def about_installation(act: Act) -> Wish:

@@ -2,7 +2,7 @@
 
 import re
 
-_NUMBER = re.compile(r"^(?:(?P<kind>run|op|operation|rev|review|inc|incident)-)?(?P<number>[0-9]{1,15})$")
+_NUMBER = re.compile(r"^(?:(?P<kind>run|op|operation|rev|review|inc|incident|budget)-)?(?P<number>[0-9]{1,15})$")
 _KINDS = {
     "run": "run",
     "op": "operation",
@@ -11,6 +11,7 @@ _KINDS = {
     "review": "review",
     "inc": "incident",
     "incident": "incident",
+    "budget": "budget",
 }
 
 

@@ -5,15 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.conversation import ConversationRecord, SignalRecord
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import CounterfoilError, Refused
-from counterfoil.model.installation import (
-    IncidentRecord,
-    InstallationRecord,
-    SuspensionRecord,
-    WorkerRecord,
-)
+from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
@@ -216,6 +212,10 @@ class Lists(Protocol):
         self, *, workflows: Workflows = None, before: int | None = None, limit: int = 50
     ) -> Page[ConversationRecord]:
         """Conversations by number; `workflows` are the agents whose conversations may be seen."""
+        ...
+
+    def budgets(self, *, scope: str | None = None, before: int | None = None, limit: int = 50) -> Page[BudgetRecord]:
+        """Budgets by number; without a scope those that runs share."""
         ...
 
     def people(self) -> list[PersonRecord]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
+from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.codec import compact
 from counterfoil.model.conversation import ConversationRecord, SignalRecord
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
@@ -91,6 +92,11 @@ class SqliteLists:
     ) -> Page[ConversationRecord]:
         """Conversations by number, newest first."""
         return self._page(ConversationRecord, "list_conversations", {"workflows": _listed(workflows)}, before, limit)
+
+    def budgets(self, *, scope: str | None = None, before: int | None = None, limit: int = 50) -> Page[BudgetRecord]:
+        """Budgets by number, newest first."""
+        name = "list_budgets" if scope is None else "list_budgets_of"
+        return self._page(BudgetRecord, name, {} if scope is None else {"scope": scope}, before, limit)
 
     def people(self) -> list[PersonRecord]:
         """Everybody, by name."""

@@ -14,7 +14,7 @@ VERBS: tuple[EntryKind, ...] = (
     EntryKind.SUBMITTED, EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.RESOLVED, EntryKind.INCIDENT_CLOSED, EntryKind.RESUMED,
     EntryKind.CANCEL_ASKED, EntryKind.TENDED, EntryKind.PERSON, EntryKind.WRITES, EntryKind.RESTORE, EntryKind.GRANT,
     EntryKind.TOKEN, EntryKind.IDENTITY, EntryKind.APPROVAL_KEY, EntryKind.SIGNED_IN, EntryKind.IMPORTED, EntryKind.WORKER,
-    EntryKind.LOOKED_UP, EntryKind.SIGNAL, EntryKind.DRILL, EntryKind.WAIVER, EntryKind.CONVERSATION,
+    EntryKind.LOOKED_UP, EntryKind.SIGNAL, EntryKind.DRILL, EntryKind.WAIVER, EntryKind.BUDGET, EntryKind.CONVERSATION,
 )  # fmt: skip
 """The entries that people cause. `store/sql/acts.sql` and its indexes name the same."""
 
@@ -128,6 +128,9 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.IMPORTED: lambda e, _: f"imported the statement {e.name}",
     EntryKind.DRILL: lambda e, d: f"registered the drill of {e.name} for {', '.join(d.get('registered') or ())}",
     EntryKind.WAIVER: _waiver,
+    EntryKind.BUDGET: lambda e, d: (
+        f"raised {', '.join(f'{k} to {v}' for k, v in d['raises'].items())} of {e.name} {d['key']}"
+    ),
     EntryKind.CONVERSATION: lambda e, d: f"{str(d.get('did')).replace('_', ' ')} the conversation {e.name}",
     EntryKind.WORKER: lambda e, d: f"{'quieted' if d.get('quiet') else 'woke'} the worker {e.name}",
 }

@@ -1,20 +1,25 @@
 """NEXT: what may happen next, who moves it, and the command that does. Every command works when typed as printed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from counterfoil.app.views.budgets import budgets_view
+from counterfoil.app.views.budgets import raise_text, raised_of
 from counterfoil.app.views.gate import undrilled
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
+from counterfoil.engine.budgets import own_id, run_limits
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.model.access import Act
+from counterfoil.model.budget import BudgetRecord
+from counterfoil.model.codec import compact, parsed
 from counterfoil.model.drill import Covered
 from counterfoil.model.installation import IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
-from counterfoil.model.run import PARK_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.model.run import BUDGET_REASONS, PARK_SENTENCES, ParkReason, RunRecord, RunState
 from counterfoil.rules.authority import approvals_of, approvers, proposers
+from counterfoil.rules.budget import kind_of
 from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.wishes import about_operation, about_review
 
@@ -189,6 +194,8 @@ def parked_next(
         return finish_restore(shown, run.owner, run.deadline_at)
     if reason is ParkReason.WRITES_SUSPENDED:
         return _suspension_of(shown, run, operations)
+    if reason in BUDGET_REASONS:
+        return _raise_of(shown, run, reason)
     code, words = _park_command(run, reason)
     return next_of(code, run.sentence, "operator", run.owner, shown.command(*words), run.deadline_at)
 
@@ -196,8 +203,6 @@ def parked_next(
 def _park_command(run: RunRecord, reason: ParkReason) -> tuple[str, tuple[str, ...]]:
     name = f"run-{run.number}"
     match reason:
-        case ParkReason.BUDGET_ATTEMPTS | ParkReason.BUDGET_ELAPSED | ParkReason.BUDGET_SPEND:
-            return "raise_budget", ("runs", "resume", name, "--raise", _raised(run, reason))
         case ParkReason.STEP_FAILED:
             return "retry", ("runs", "retry", name)
         case ParkReason.CLOCK_JUMP:
@@ -210,13 +215,22 @@ def _park_command(run: RunRecord, reason: ParkReason) -> tuple[str, tuple[str, .
             return "resume", ("runs", "resume", name)
 
 
-def _raised(run: RunRecord, reason: ParkReason) -> str:
-    """Twice what was allowed, or used if that is more: a proposal that a person may change."""
-    kind = reason.value.removeprefix("budget_")
-    row = next(row for row in budgets_view(run, 0) if row["kind"] == kind)
-    if kind == "spend":
-        return f"spend={2 * float(row['limit']):g}"
-    return f"{kind}={2 * max(int(row['limit']), 1)}"
+def _raise_of(shown: Shown, run: RunRecord, reason: ParkReason) -> dict[str, Any]:
+    """Twice what was allowed: a proposal that a person may change."""
+    shared = None if run.budget_id is None else shown.reader.get(BudgetRecord, run.budget_id)
+    own = shown.reader.get(BudgetRecord, own_id(run.run_id))
+    if shared is not None:
+        words = ("budgets", "raise", f"budget-{shared.number}", "--raise", raised_of(shared, reason))
+        command = shown.command(*words)
+        return next_of("raise_shared_budget", run.sentence, "operator", run.owner, command, run.deadline_at)
+    if own is not None and reason in (ParkReason.BUDGET_TOKENS, ParkReason.BUDGET_CALLS):
+        raised = raised_of(replace(own, limits=compact(run_limits(parsed(run.budget)))), reason)
+        words = ("runs", "resume", f"run-{run.number}", "--raise", raised)
+    else:
+        limits = run_limits(parsed(run.budget))
+        kind = next(kind for kind in limits if kind.startswith(kind_of(reason)))
+        words = ("runs", "resume", f"run-{run.number}", "--raise", raise_text(kind, limits))
+    return next_of("raise_budget", run.sentence, "operator", run.owner, shown.command(*words), run.deadline_at)
 
 
 def _resolve_of(shown: Shown, run: RunRecord, operations: Sequence[OperationRecord]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def _summary(shown: Shown, run: RunRecord, records: Records, around: dict[str, A
         "uncertain": [operation.operation_id for operation in records.operations if in_doubt(operation)],
         "next_action": run_next(shown, run, records.operations, records.reviews, records.incidents, records.entries),
         "changed_since_approval": changed,
-        "budgets": budgets_view(run, shown.now),
+        "budgets": budgets_view(shown, run),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from counterfoil.engine.definitions import Registry
 from counterfoil.engine.opened import Opened
 from counterfoil.model.access import GrantRecord
 from counterfoil.model.installation import SuspensionRecord
@@ -28,6 +29,7 @@ class Shown:
     people: tuple[PersonRecord, ...]
     grants: tuple[GrantRecord, ...]
     suspensions: tuple[SuspensionRecord, ...]
+    registry: Registry | None = None
 
     @staticmethod
     def of(opened: Opened, reader: Reader) -> "Shown":
@@ -44,6 +46,7 @@ class Shown:
             people=tuple(reader.lists.people()),
             grants=tuple(reader.rows(GrantRecord)),
             suspensions=tuple(s for s in reader.lists.suspensions() if s.lifted_at is None),
+            registry=opened.registry,
         )
 
     def command(self, *words: str) -> str:

@@ -37,13 +37,17 @@ class Changed(Shape):
 
 
 class BudgetLeft(Shape):
-    """What a run may use, and has used: attempts as a count, elapsed in seconds, spend as decimal USD."""
+    """What a run may use, and has used: counts, elapsed in seconds, spend as decimal USD. `name` is a shared budget's."""
 
     kind: str
+    of: str | None
     limit: int | str | None
     used: int | str
     reserved: int | str
     owner: str | None
+    scope: str
+    name: str | None
+    key: str
 
 
 class RunSummary(Shape):

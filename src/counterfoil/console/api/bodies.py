@@ -31,9 +31,9 @@ class Cancelling(Body):
 
 
 class Resuming(Body):
-    """New limits where a budget is spent: `attempts` a count, `elapsed` seconds, `spend` decimal USD."""
+    """New limits where a budget is spent: `attempts`, `tokens`, `calls:NAME` counts, `elapsed` seconds, `spend` decimal USD."""
 
-    raises: dict[str, Annotated[str, Field(max_length=20)] | int] = Field(default_factory=lambda: {}, max_length=3)
+    raises: dict[str, Annotated[str, Field(max_length=20)] | int] = Field(default_factory=lambda: {}, max_length=20)
 
 
 class Signal(Body):

@@ -12,6 +12,7 @@ UNION ALL SELECT 'proposal', proposal_id, NULL, 'draft ' || version, run_id, 'id
 UNION ALL SELECT 'review', review_id, number, 'draft ' || proposal_version || ' for ' || role, run_id, 'id'
     FROM reviews WHERE review_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'incident', incident_id, number, what, run_id, 'id' FROM incidents WHERE incident_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'budget', budget_id, number, name || ' ' || "key", NULL, 'id' FROM budgets WHERE budget_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'worker', worker_id, NULL, host || ' ' || pid, NULL, 'id' FROM workers WHERE worker_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'run', run_id, number, workflow || ' ' || request_id, run_id, 'number' FROM runs WHERE number = :run_number
 UNION ALL SELECT 'operation', operation_id, number, coalesce(replace(business_key, char(31), ' '), name), run_id, 'number'
@@ -19,6 +20,7 @@ UNION ALL SELECT 'operation', operation_id, number, coalesce(replace(business_ke
 UNION ALL SELECT 'review', review_id, number, 'draft ' || proposal_version || ' for ' || role, run_id, 'number'
     FROM reviews WHERE number = :review_number
 UNION ALL SELECT 'incident', incident_id, number, what, run_id, 'number' FROM incidents WHERE number = :incident_number
+UNION ALL SELECT 'budget', budget_id, number, name || ' ' || "key", NULL, 'number' FROM budgets WHERE number = :budget_number
 LIMIT :limit;
 
 -- name: find_said

@@ -97,6 +97,18 @@ WHERE number < coalesce(:before, 9223372036854775807)
   AND (:workflows IS NULL OR agent IN (SELECT value FROM json_each(:workflows)))
 ORDER BY number DESC LIMIT :limit;
 
+-- name: list_budgets
+-- what runs share
+SELECT * FROM budgets
+WHERE number < coalesce(:before, 9223372036854775807) AND scope <> 'run'
+ORDER BY number DESC LIMIT :limit;
+
+-- name: list_budgets_of
+-- budgets of one scope
+SELECT * FROM budgets
+WHERE number < coalesce(:before, 9223372036854775807) AND scope = :scope
+ORDER BY number DESC LIMIT :limit;
+
 -- name: list_people
 -- everybody, the revoked too
 SELECT * FROM people ORDER BY name;
