@@ -5,8 +5,8 @@ from datetime import timedelta
 from pydantic import BaseModel
 
 from counterfoil import App, Budget, Env, Run
+from counterfoil.examples.support_desk.app import Refund, create_refund, send_email
 from counterfoil.examples.support_desk.mail import Mail
-from counterfoil.examples.support_desk.operations import Refund, create_refund, send_email
 
 app = App("writes")
 app.receiver("payments", url=Env("PAYMENTS_URL"), environment="test")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from counterfoil.examples.support_desk.app import Refund
 from counterfoil.examples.support_desk.mail import Mail, message_id_of
-from counterfoil.examples.support_desk.operations import Refund
 from counterfoil.examples.support_desk.processes import MailServerProcess
 from counterfoil.model.run import RunRecord
 from counterfoil.testing import Bench

@@ -8,6 +8,9 @@ from typing import Any
 from counterfoil.examples.support_desk.mail import messages_in
 from counterfoil.testing.loopback.process import LoopbackProcess
 
+SCRIPT = Path(__file__).parent / "script.json"
+"""What the local model server plays, so that it is the desk's model."""
+
 
 class MailServerProcess(LoopbackProcess):
     """The SMTP server, from construction until `close`. LoopbackFailed when it cannot start."""

@@ -1,14 +1,22 @@
-"""The desk's two writes. A refund goes to a receiver with a key; an e-mail to one whose only evidence is a mailbox."""
+"""The support desk: an agent that looks up, notes, refunds and writes e-mails. The last two are operations.
+
+A refund goes to a receiver with a key, an e-mail to one whose only evidence is a mailbox. `PAYMENTS_URL`, `MAIL_URL` and
+`MAILBOX` say where they are, `NOTES_URL` where the notes server speaks MCP. The model is what `OPENAI_API_KEY` reaches, at
+`OPENAI_BASE_URL` if that is set.
+"""
 
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, Field
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.mcp import MCPToolset
 
 from counterfoil import (
     App,
     Ask,
+    Budget,
     Call,
     Contract,
     Env,
@@ -23,11 +31,13 @@ from counterfoil import (
     Target,
     When,
 )
+from counterfoil.agents import agent_tool
+from counterfoil.examples.support_desk import orders
 from counterfoil.examples.support_desk.mail import Mail, found_in, message_id_of, read_back, relay, submit, written
 from counterfoil.model.contract import Reference
 from counterfoil.settings import environment
 
-MAIL_URL, MAILBOX = "MAIL_URL", "MAILBOX"
+MAIL_URL, MAILBOX, NOTES_URL = "MAIL_URL", "MAILBOX", "NOTES_URL"
 
 app = App("support")
 app.receiver("payments", url=Env("PAYMENTS_URL"), environment="test")
@@ -120,3 +130,38 @@ def send_email(call: Call, mail: Mail) -> Receipt:
     with relay(environment()[MAIL_URL]) as server, call.sending() as told:
         told.reply(*submit(server, mail, content))
     return Receipt(reference=message_id_of(call.operation_id))
+
+
+# The model is looked for when it is first asked: whoever reads or approves needs no provider's key.
+desk_agent = Agent(
+    "openai-chat:gpt-5",
+    instructions=(
+        "You answer for a furniture shop. Read the order, the customer and the notes before you do anything. Refund what is "
+        "asked for where the order was paid, then write to the customer, then add a note to the order. Never promise what "
+        "you have not seen happen."
+    ),
+    defer_model_check=True,
+)
+desk_agent.tool_plain(agent_tool(replay="safe")(orders.read_order))
+desk_agent.tool_plain(agent_tool(replay="safe")(orders.read_customer))
+
+
+@desk_agent.toolset(per_run_step=False)
+def notes(ctx: RunContext[object]) -> MCPToolset[object] | None:
+    """The tools of the notes server, if there is one; asked for in each turn, so that the address is today's."""
+    del ctx
+    place = environment().get(NOTES_URL)
+    # error: a connection that ended says nothing about the note. The default would tell the model that it may try again.
+    return None if place is None else MCPToolset(place, tool_error_behavior="error")
+
+
+# add_note is not declared: it runs once, and an interrupted one is a person's. list_notes says itself that it only reads.
+support = app.agent(
+    "support",
+    agent=desk_agent,
+    version=1,
+    prompt_version="2026-11",
+    operations=[create_refund, send_email],
+    safe={"list_notes"},
+    budget=Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="support-desk"),
+)
