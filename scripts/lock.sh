@@ -12,4 +12,6 @@ compile "$@" pyproject.toml requirements-dev.in --extra demo --extra console --e
 echo hatchling | compile pyproject.toml - --extra demo --extra console --constraint requirements-dev.txt --output-file requirements-demo.txt
 # Alone: each release of pydantic-evals asks for its twin of Pydantic AI, and may come out later than that.
 echo pydantic-evals | compile - --no-deps "$@" --output-file requirements-evals.txt
+# The lowest Pydantic AI that has what we attach to. Tests run agents against it too, from a folder of its own.
+compile requirements-lowest.in --no-deps --output-file requirements-lowest.txt
 (cd tests/servers/npm && npm install --package-lock-only --silent)

@@ -36,7 +36,8 @@ def main(part: str) -> None:
         if part == "dev":
             system_packages()
             python_packages("requirements-dev.txt")
-            evals_package("requirements-evals.txt")
+            package_apart("requirements-evals.txt")
+            package_apart("requirements-lowest.txt", into=BUILD / "lowest")
             npm_packages()
         elif not is_done("requirements-dev.txt"):  # dev has everything that demo has
             python_packages("requirements-demo.txt")
@@ -65,12 +66,13 @@ def python_packages(requirements: str) -> None:
     stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
 
 
-def evals_package(requirements: str) -> None:
-    """The reader of exported decisions, which only tests call: beside the Pydantic AI that is there, whatever twin it asks for."""
+def package_apart(requirements: str, *, into: Path | None = None) -> None:
+    """What only tests call, whatever twin of Pydantic AI it asks for: beside the one that is there, or in a folder of its own."""
     if is_done(requirements):
         return
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"]
-    run([*pip, "--no-deps", "--require-hashes", "-r", requirements], f"installing {requirements}")
+    target = [] if into is None else ["--upgrade", "--target", str(into)]
+    run([*pip, "--no-deps", *target, "--require-hashes", "-r", requirements], f"installing {requirements}")
     stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
 
 

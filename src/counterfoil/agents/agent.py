@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import version as version_of
 from typing import Any, Optional, Union, cast
 
 from pydantic_ai import Agent, Tool
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
@@ -20,6 +22,7 @@ from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Workflow
 from counterfoil.model.budget import Budget
 from counterfoil.model.conversation import Turn, TurnKind
+from counterfoil.model.errors import Refused
 
 TOOL_LONGEST = timedelta(minutes=10)
 
@@ -44,7 +47,8 @@ def durable_agent(
     safe: frozenset[str],
     deps: Callable[[], Any] | None,
 ) -> DurableAgent:
-    """Wrap an agent. It is not changed: it may go on being run by itself."""
+    """Wrap an agent. It is not changed: it may go on being run by itself. Raises Refused(agent_library_too_old)."""
+    check_library()
     undeclared = Undeclared.operation(name, budget.owner, TOOL_LONGEST)
     known = Known({operation.name: operation for operation in operations}, safe)
     asking = Asking(name, prompt_version)
@@ -75,6 +79,13 @@ def durable_agent(
     turn.__name__ = turn.__qualname__ = name
     durable = DurableAgent(name, Workflow(name, version, turn, budget), undeclared)
     return durable
+
+
+def check_library() -> None:
+    """An older library would call the model and the tools past us, and say nothing."""
+    for name in ("get_wrapper_model", "get_wrapper_toolset", "before_model_request"):
+        if not hasattr(AbstractCapability, name):
+            raise Refused("agent_library_too_old", found=version_of("pydantic-ai-slim"), missing=name)
 
 
 def output_type_of(agent: Agent[Any, Any]) -> Any:

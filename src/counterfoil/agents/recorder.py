@@ -27,7 +27,7 @@ from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_o
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.model.budget import Retry
-from counterfoil.model.codec import canonical, compact
+from counterfoil.model.codec import compact
 from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, StepFailed
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.proposal import Proposal
@@ -221,6 +221,8 @@ class Recorder:
         token = at_hand.set(part.call)
         try:
             record = await once_only(self._execution, self._undeclared, ToolCall(tool=name, arguments=_json(arguments)))
+        except Refused as refused:  # it was refused before it was stored: a number or a text that no record can hold
+            raise ToolFailed(f"{name} was not run: {refused.message}") from refused
         finally:
             at_hand.reset(token)
         if isinstance(record, Interrupted):
@@ -280,6 +282,4 @@ def _given(outcome: dict[str, Any]) -> Any:
 
 
 def _json(arguments: dict[str, Any]) -> dict[str, Any]:
-    plain = to_jsonable_python(arguments, serialize_unknown=True)
-    canonical(plain, where="the arguments of a tool")
-    return plain
+    return to_jsonable_python(arguments, serialize_unknown=True)

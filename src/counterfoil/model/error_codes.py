@@ -356,6 +356,11 @@ _ALL = (
         "Nothing was sent. Make each write an operation of its own.",
     ),
     ErrorCode(
+        "agent_library_too_old",
+        "Pydantic AI {found} cannot be attached to: {missing} is not there.",
+        "Nothing was registered. Install pydantic-ai-slim 2.62 or newer; an agent that is not recorded is not run.",
+    ),
+    ErrorCode(
         "outside_run",
         'There is no run here: current_run() was called outside a tool with replay="run".',
         'Nothing was recorded. Declare the tool with `@agent_tool(replay="run")`, and let an agent of the application call it.',
