@@ -20,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from counterfoil import App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, When
 from counterfoil.agents import agent_tool
 from counterfoil.model.contract_parts import Reference
-from counterfoil.testing.bench_child import drive, place
+from counterfoil.testing.bench_child import drive, place, work
 
 app = App("desk")
 app.receiver("crm", url=Env("CRM_URL", "http://127.0.0.1:9"), environment="test")
@@ -86,6 +86,7 @@ asked = _create("refund_asked", ReviewBy(role="manager", expires_in=timedelta(ho
 async def send_mail(call: Call, mail: Mail) -> Receipt:
     """Send a mail."""
     reply = await call.http.post("/mails", json=mail.model_dump())
+    stand("send_mail after")
     return Receipt(reference=reply.json()["id"])
 
 
@@ -104,26 +105,35 @@ def times(name: str) -> int:
 
 
 def planned(messages: list[ModelMessage]) -> Any:
-    """What the script answers to these messages. It is what the user says: a list of answers, each a text, a list of
+    """What the newest script answers to these messages. It is what the user says: a list of answers, each a text, a list of
     [tool, arguments], or {"fails": times, "then": answer}."""
-    first = next(part for part in messages[0].parts if isinstance(part, UserPromptPart))
-    script = json.loads(str(first.content))
-    n = sum(isinstance(message, ModelResponse) for message in messages)
+    begins, script = max((n, script) for n, message in enumerate(messages) for script in scripts(message))
+    done = sum(isinstance(message, ModelResponse) for message in messages[begins:])
     newest = messages[-1]
     assert isinstance(newest, ModelRequest)
-    line("requests", n=n, heard=[str(getattr(part, "content", "")) for part in newest.parts])
+    begins_with = str(getattr(messages[0].parts[0], "content", ""))
+    heard = [str(getattr(part, "content", "")) for part in newest.parts]
+    line("requests", n=done, messages=len(messages), begins_with=begins_with, heard=heard)
     stand("asked")
-    answer = script[n]
+    answer = json.loads(script)[done]
     if isinstance(answer, dict):
         if times("failures") < answer["fails"]:
-            line("failures", n=n)
+            line("failures", n=done)
             raise ConnectionError("the provider is out of reach")
         answer = answer["then"]
     return answer
 
 
+def scripts(message: ModelMessage) -> list[str]:
+    said = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
+    return [text for text in said if isinstance(text, str) and text.startswith("[") and text.endswith("]")]
+
+
 def played(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    del info
+    if info.instructions and "summary" in info.instructions:
+        line("summaries", messages=len(messages))
+        stand("summary")
+        return ModelResponse(parts=[TextPart("In short.")])
     answer, n = planned(messages), len(messages)
     if isinstance(answer, str):
         return ModelResponse(parts=[TextPart(answer)])
@@ -170,6 +180,26 @@ def pay(order: str, amount: int, note: str | None = None) -> str:
 
 desk = app.agent("desk", agent=agent, budget=BUDGET, operations=[refund, asked, send_mail])
 talker = app.agent("talker", agent=Agent(FunctionModel(played, stream_function=streamed), name="talker"), budget=BUDGET)
+
+
+def freezes(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """A worker that stands still at a boundary."""
+    work(app, arguments | {"freeze_at": os.environ["DESK_FREEZES"]}, say)
+
+
+def sends(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Send the message of the environment."""
+    place(app, arguments, say)
+    said = {"conversation": "c", "agent": "desk", "request_id": "r-1"}
+    say(asyncio.run(app.conversations.send(os.environ["DESK_SAYS"], **said))["admitted"])
+    app.close()
+
+
+def aborts(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Abort the turn at work."""
+    place(app, arguments, say)
+    asyncio.run(app.conversations.abort("c", reason="It takes too long."))
+    app.close()
 
 
 def hits(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.crash.rows import row
-from tests.crash.turns import DONE, Room
+from tests.crash.turns import DONE, Room, again
 
 REFUND: dict[str, Any] = {"order": "o-1", "amount": 40}
 OTHER = REFUND | {"amount": 41}
@@ -94,12 +94,12 @@ def test_planned_again_by_another_run(room: Room) -> None:
         async with room.played([REFUNDS, DONE]) as turn:
             await turn.dies("refund after")
             await turn.to_the_end()
-            other = await turn.again()
+            other = await again(turn)
             await other.to_the_end()
             assert room.bodies("crm") == [REFUND]
             (operation,) = other.operations()
             assert operation.reused_from == turn.operations()[0].operation_id
-            assert f"{other.heard()}" == f"{turn.heard()}" != ""
+            assert other.heard() == turn.heard() != ""
 
     asyncio.run(body())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from counterfoil.model.conversation import Turn
+from counterfoil.model.conversation import MessageRecord, Turn
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.run import RunRecord
 from counterfoil.testing import Bench
@@ -19,6 +19,7 @@ from tests.crash import desk
 
 # The receivers of a turn, and the kind of each. `bank` is what the undeclared tool pays at, past the ledger.
 KINDS = {"crm": "key", "post": "none", "bank": "lookup"}
+LEASE_S = 3
 HELD = ("possible_repeat", "business_key_conflict")
 UNKNOWN, PREPARED = OperationStatus.UNKNOWN, OperationStatus.PREPARED
 DONE = "All is done."
@@ -56,14 +57,32 @@ class Room:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     @asynccontextmanager
+    async def bench(self) -> AsyncGenerator[Bench]:
+        async with Bench(desk.app, self.folder, children=self.servers) as bench:
+            yield bench
+
+    @asynccontextmanager
     async def played(
         self, script: list[Any], crash_at: str | None = None, agent: Any = desk.desk
     ) -> AsyncGenerator["Played"]:
         """A submitted turn. The first worker that drives it dies at `crash_at`."""
-        async with Bench(desk.app, self.folder, children=self.servers) as bench:
+        async with self.bench() as bench:
             text = json.dumps(script)
             run = await bench.submit(agent.workflow, Turn(text=text), request_id="r-1", crash_at=crash_at)
             yield Played(self, bench, run)
+
+    @asynccontextmanager
+    async def said(self, script: list[Any], agent: str = "desk") -> AsyncGenerator["Played"]:
+        """The first message of the conversation `c`."""
+        async with self.bench() as bench:
+            yield await said(self, bench, script, 1, agent)
+
+
+async def said(room: Room, bench: Bench, script: list[Any], n: int, agent: str = "desk") -> "Played":
+    """The n-th message of the conversation `c`."""
+    given = {"conversation": "c", "request_id": f"r-{n}", "agent": agent}
+    sent = await bench.app.conversations.send(json.dumps(script), **given)
+    return Played(room, bench, BenchRun(sent["run_id"], None))
 
 
 class Played:
@@ -84,6 +103,14 @@ class Played:
         await asyncio.to_thread(child.wait)
         assert child.exit_signal == 9, child.wrote()[-6000:]
 
+    async def frozen(self, at: str) -> Child:
+        """A worker that stands still at a place in the desk, or at a boundary, with a short lease."""
+        work = "tests.crash.desk:freezes" if "." in at else WORK
+        child = self.starts(work=work, DESK_FREEZES=at, COUNTERFOIL_LEASE_SECONDS=str(LEASE_S))
+        await asyncio.to_thread(child.wait_stopped)
+        assert child.process_state() == "T"
+        return child
+
     async def driven(self, by: str = "ana") -> RunRecord:
         """Workers, and a person who approves, until nothing goes on by itself."""
         for _ in range(9):
@@ -92,14 +119,6 @@ class Played:
                 return stored
             await self.bench.approve(self.run, by=by)
         raise AssertionError("it asks for ever")
-
-    async def again(self) -> "Played":
-        """The same message, accepted a second time."""
-        known = self.bench.stored(self.run)
-        given = Turn.model_validate_json(known.input or "")
-        workflow = self.bench.app.registry.workflows[known.workflow, known.workflow_version]
-        run = await self.bench.submit(workflow, given, request_id="r-2")
-        return Played(self.room, self.bench, run)
 
     # ------------------------------------------------------------------ people
 
@@ -157,6 +176,17 @@ class Played:
         """Of the entries of the run."""
         return [entry["kind"] for entry in self.bench.app.evidence.entries(self.run.run_id, limit=1000)["items"]]
 
+    def decided(self) -> list[str]:
+        """The positions of the decisions, in their order."""
+        entries = self.bench.app.evidence.entries(self.run.run_id, limit=1000)["items"]
+        return [entry["position"] for entry in entries if entry["kind"] == "decision"]
+
+    def said(self) -> list[str]:
+        """What the agent has said in this turn, as the conversation shows it."""
+        with self.bench.app.open().read() as reader:
+            found = reader.find(MessageRecord, "run_id", self.run.run_id)
+        return [message.text for message in found if message.role == "agent"]
+
     def heard(self, n: int = -1) -> str:
         """What the model was told by its n-th request."""
         return " ".join(self.room.lines("requests")[n]["heard"])
@@ -179,3 +209,11 @@ class Played:
         stored = self.bench.stored(self.run)
         assert (stored.state, stored.result) == ("completed", json.dumps(DONE)), (stored.state, stored.failure)
         self.balanced()
+
+
+async def again(turn: Played) -> Played:
+    """The same message as another run's."""
+    known = turn.bench.stored(turn.run)
+    workflow = turn.bench.app.registry.workflows[known.workflow, known.workflow_version]
+    run = await turn.bench.submit(workflow, Turn.model_validate_json(known.input), request_id="r-2")
+    return Played(turn.room, turn.bench, run)
