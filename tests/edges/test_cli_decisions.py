@@ -390,4 +390,4 @@ def test_a_price_that_nobody_knows_is_no_zero(tmp_path: Path) -> None:
         shop.close()
     assert (line["decisions"], line["cost_micros"], line["unpriced"]) == (1, None, 1)
     assert (data["now"]["cost_micros"], data["now"]["unpriced"], data["equal"]) == (None, 1, 1)
-    assert "- (1 without a known price)" in shown
+    assert "- (1 unpriced)" in shown

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Data = Mapping[str, Any]
 LONGEST = 60  # characters of a value in a table; the whole is in --json, and in `decisions show`
-_USED = ("asked", "decisions", "failed", "lost", "open", "requests", "input_tokens", "output_tokens", "unmeasured")
+_USED = ("asked", "decisions", "failed", "lost", "input_tokens", "output_tokens")
 
 
 def listed(console: "Console", data: Data) -> None:
@@ -20,11 +20,11 @@ def listed(console: "Console", data: Data) -> None:
     rows = [
         (
             f"run-{each['run_number']}/{each['sequence']}", _of(each, "workflow"), each["agent"], _of(each, "model"),
-            _of(each, "prompt_version"), each["verdict"], usd(each["cost_micros"]), each["decided_at"],
+            _of(each, "prompt_version"), each["verdict"], usd(each["cost_micros"]),
         )
         for each in data["items"]
     ]  # fmt: skip
-    columns = ("decision", "workflow", "agent", "model", "prompt", "verdict", "cost", "decided")
+    columns = ("decision", "workflow", "agent", "model", "prompt", "verdict", "cost")
     table(console, columns, rows, empty="No decision fits.")
     if data["more"]:
         sentence(console, "There are more: raise --limit, or narrow with --since.")
@@ -72,16 +72,16 @@ def verdicts(console: "Console", said: Sequence[Data]) -> None:
 
 
 def used(console: "Console", data: Data) -> None:
-    """A line for each kind, and the sum."""
+    """A line for each kind, and the sum; `in` and `out` are tokens."""
     rows = [_used(each, each["key"] or "-") for each in data["items"]]
     if len(rows) > 1:
         rows.append(_used(data["total"], "all"))
-    columns = (data["by"], *(name.replace("_", " ") for name in _USED), "cost", "unpriced")
+    columns = (data["by"], "asked", "decided", "failed", "lost", "in", "out", "cost")
     table(console, columns, rows, empty="No model was asked.")
 
 
 def _used(each: Data, key: str) -> tuple[Any, ...]:
-    return (key, *(each[name] for name in _USED), usd(each["cost_micros"]), each["unpriced"])
+    return (key, *(each[name] for name in _USED), _cost(each))
 
 
 def exported(console: "Console", data: Data) -> None:
@@ -120,7 +120,7 @@ def replayed(console: "Console", data: Data) -> None:
 def _cost(total: Data) -> str | None:
     """An unknown price is said beside what is known."""
     shown = usd(total["cost_micros"])
-    return f"{shown or '-'} ({total['unpriced']} without a known price)" if total["unpriced"] else shown
+    return f"{shown or '-'} ({total['unpriced']} unpriced)" if total["unpriced"] else shown
 
 
 def usd(micros: int | None) -> str | None:
