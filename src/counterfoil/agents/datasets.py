@@ -28,8 +28,18 @@ def dataset_text(name: str, cases: list[dict[str, Any]], form: Form) -> str:
     # Through JSON text: one object that stands at two places would be an anchor and an alias in YAML.
     document = json.loads(json.dumps({"name": name, "cases": cases}))
     if form == "json":
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        # Half a character, as a model's JSON may bring it, has no UTF-8, but an escape.
+        return text if _has_utf8(text) else json.dumps(document, indent=2) + "\n"
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def cases_in(content: bytes, name: str) -> list[dict[str, Any]]:
