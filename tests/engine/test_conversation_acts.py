@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from counterfoil.engine.admission import Admit, seen_of
+from counterfoil.engine.submission import submission
+from counterfoil.model.conversation import Turn, TurnKind
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from tests.engine.house import House
@@ -215,5 +218,94 @@ def test_a_conversation_is_named_by_name_id_and_number(talking: House) -> None:
             await refused("usage", send(talking, "hello", "r2", conversation=name))
         await refused("not_found", talks.send("x", conversation="new", request_id="r3"))
         await refused("unknown_workflow", send(talking, "x", "r4", agent="nobody", conversation="n"))
+
+    asyncio.run(story())
+
+
+def test_what_is_said_in_a_conversation_is_not_submitted_past_it(talking: House) -> None:
+    async def story() -> None:
+        workflow = talking.app.registry.newest("refunds")
+        given = {"text": "hello", "conversation": "c"}
+        await refused("in_conversation", talking.app.submit(workflow, Turn(**given), request_id="r"))
+        await refused("in_conversation", talking.app.runs.submit("refunds", given, request_id="r"))
+        alone = await talking.app.runs.submit("refunds", {"text": "hello"}, request_id="r")
+        assert alone["admitted"] == "new" and talking.app.conversations.list()["items"] == []
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_others_followed_is_not_retried(talking: House) -> None:
+    """It is their history: who runs it again changes what they were told."""
+
+    async def story() -> None:
+        async with talking.working():
+            first = await send(talking, "fail")
+            await talking.state(first["run_id"], "failed")
+            assert (await talking.app.runs.retry(first["run_id"]))["state"] == "pending"
+            busy = await send(talking, "more", when_busy="follow_up")
+            assert busy["admitted"] == "follow_up"
+            await talking.state(busy["run_id"], "completed")
+            await refused("turn_followed", talking.app.runs.retry(first["run_id"]))
+            assert talking.run(first["run_id"]).state == "failed"
+            stuck = await send(talking, "stuck")
+            await talking.state(stuck["run_id"], "parked")
+            await send(talking, "behind", when_busy="follow_up")
+            await talking.app.runs.retry(stuck["run_id"])  # it has not ended: whoever follows has not begun
+            await talking.state(stuck["run_id"], "parked")
+
+    asyncio.run(story())
+
+
+def test_a_fork_waits_for_the_turn_that_it_goes_on_from(talking: House) -> None:
+    """The last shared turn was taken up again before anything was said in the fork."""
+
+    async def story() -> None:
+        talks = talking.app.conversations
+        async with talking.working():
+            first = await send(talking, "fail")
+            await talking.state(first["run_id"], "failed")
+            await talks.fork("c", into="d")
+        await talking.app.runs.retry(first["run_id"])
+        await refused("conversation_busy", send(talking, "hello", conversation="d"))
+        queued = await send(talking, "hello", conversation="d", when_busy="follow_up")
+        assert talking.run(queued["run_id"]).after_run_id == first["run_id"]
+        async with talking.working():
+            await talking.state(queued["run_id"], "completed")
+        assert history(talking.app, queued["run_id"]) == ["fail"]
+
+    asyncio.run(story())
+
+
+def test_a_fork_over_a_withdrawn_turn_waits_for_the_one_before_it(talking: House) -> None:
+    async def story() -> None:
+        first = await send(talking, "wait")
+        second = await send(talking, "2", when_busy="follow_up")
+        async with talking.working():
+            await talking.state(first["run_id"], "waiting")
+            await talking.app.runs.cancel(second["run_id"])
+            await talking.state(second["run_id"], "cancelled")
+            await refused("turn_open", talking.app.conversations.fork("c", into="d"))
+            await go(talking, first["run_id"])
+            await talking.state(first["run_id"], "completed")
+        await talking.app.conversations.fork("c", into="d")
+
+    asyncio.run(story())
+
+
+def test_a_compaction_uses_up_no_reset(talking: House) -> None:
+    async def story() -> None:
+        async with talking.working():
+            first = await send(talking, "one")
+            await talking.state(first["run_id"], "completed")
+            await talking.app.conversations.reset("c")
+        opened = talking.app.open()
+        given = {"text": "", "conversation": "c"}
+        begun = submission(opened.installation_id, opened.registry.newest("refunds"), given, "k", opened.deadlines)
+        with opened.read() as reader:
+            seen = seen_of(reader, first["conversation_id"])
+        await opened.write(Admit.of(begun, opened.installation_id, "c", seen, kind=TurnKind.COMPACTION))
+        second = await send(talking, "two", when_busy="follow_up")
+        assert [kind for _, kind, _ in turns(talking)] == ["message", "compaction", "reset"]
+        assert history(talking.app, second["run_id"]) == []
 
     asyncio.run(story())

@@ -56,7 +56,7 @@ from counterfoil.engine.definitions import (
 )
 from counterfoil.engine.isolation import Isolate
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.submission import submission
+from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.worker import Worker
 from counterfoil.model.budget import Budget
@@ -177,6 +177,7 @@ class App(Declaring):
         """As `submit`, with an input that is JSON already and was validated by the caller."""
         opened = self.open()
         check_owners(self.registry, opened)
+        refuse_turn(workflow, plain)
         verb = submission(opened.installation_id, workflow, plain, request_id, opened.deadlines, by=by)
         admitted = await opened.write(verb)
         return Submitted(opened, workflow, verb.run_id, admitted)

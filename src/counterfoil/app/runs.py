@@ -13,7 +13,7 @@ from counterfoil.app.views.shown import Shown
 from counterfoil.engine.definitions import dumped, loaded, signature_of
 from counterfoil.engine.finish import AskToCancel, Resume
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.submission import submission
+from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import ParkReason, RunRecord, RunState
 from counterfoil.store.port import Workflows
@@ -78,6 +78,7 @@ class Runs:
         where, adapter = signature_of(definition.function, skip=1).inputs[0]
         plain = dumped(adapter, loaded(adapter, input, where=where), where=where)
         check_owners(opened.registry, opened)
+        refuse_turn(definition, plain)
         verb = submission(opened.installation_id, definition, plain, request_id, opened.deadlines, by=named(by))
         admitted = await opened.write(verb)
         with opened.read() as reader:

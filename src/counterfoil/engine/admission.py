@@ -54,12 +54,17 @@ class Admitted:
 def seen_of(snapshot: Snapshot, conversation_id: str) -> Seen:
     """What an admission of this conversation must read."""
     conversation = snapshot.get(ConversationRecord, conversation_id)
-    head = None if conversation is None else conversation.head_run_id
+    head = None if conversation is None else _head(conversation)
     run = None if head is None else snapshot.get(RunRecord, head)
     before = None if run is None else _before(run)
     while run is not None and run.after_run_id is not None:
         run = snapshot.get(RunRecord, run.after_run_id)
     return Seen(head, None if run is None or run.state.ended else run.run_id, before)
+
+
+def _head(conversation: ConversationRecord) -> str | None:
+    """The newest turn: of a fork without turns its parent's, at which it forked."""
+    return conversation.head_run_id or conversation.parent_run_id
 
 
 def _before(head: RunRecord) -> str | None:
@@ -124,7 +129,7 @@ class Admit(Submit):
         conversation = tx.get(ConversationRecord, self.conversation_id) or self._begun(tx)
         if conversation.agent != self.workflow:
             raise Refused("other_agent", conversation=self.conversation, agent=conversation.agent, given=self.workflow)
-        if conversation.head_run_id != self.seen.head:
+        if _head(conversation) != self.seen.head:
             return None
         before = None if self.seen.head is None else _before(tx.must(RunRecord, self.seen.head))
         if before is None:
@@ -179,10 +184,9 @@ class Admit(Submit):
         # A compaction is nobody's message: what was asked for the next one stays asked for.
         own = self.kind is not TurnKind.MESSAGE
         kind, following = (self.kind, conversation.next_kind) if own else (conversation.next_kind, TurnKind.MESSAGE)
-        prior = conversation.head_run_id or conversation.parent_run_id
         tx.put(run)
         tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following))
-        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, prior, kind, None))
+        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None))
         said = {"conversation": conversation.name, "turn": n, "as": as_}
         tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said() | said)
         return Admitted(as_, run.run_id, conversation.conversation_id, n)

@@ -12,7 +12,7 @@ from counterfoil.engine.branches import Branch, Scope, Wait, current_branch
 from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.execution import Execution
-from counterfoil.engine.submission import submission
+from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
@@ -182,6 +182,7 @@ def _child_branch(execution: Execution, prefix: str) -> Branch:
 async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, request_id: str) -> Any:
     signature = signature_of(workflow.function, skip=1)
     plain = dumped(signature.inputs[0][1], given, where=f"the input of {workflow.name}")
+    refuse_turn(workflow, plain)
     name = f"child {workflow.name}"
     with execution.call(name, input_digest([plain, request_id])) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))

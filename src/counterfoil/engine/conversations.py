@@ -81,7 +81,12 @@ class Fork(AboutConversation):
                 return known
             raise Refused("conversation_exists", name=self.name)
         run = tx.must(RunRecord, self.at)
-        if not run.state.ended or any(not o.status.closed for o in tx.find(OperationRecord, "run_id", self.at)):
+        before_is_open = run.after_run_id is not None  # it was cancelled, or read, while a turn before it is at work
+        if (
+            not run.state.ended
+            or before_is_open
+            or any(not o.status.closed for o in tx.find(OperationRecord, "run_id", self.at))
+        ):
             # Who goes on from an open operation could mean it again.
             raise Refused("turn_open", turn=self.n, conversation=parent.name, run_id=self.at, state=run.state.value)
         forked = ConversationRecord(

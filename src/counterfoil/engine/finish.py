@@ -16,7 +16,7 @@ from counterfoil.engine.budgets import (
     share_reads,
 )  # fmt: skip
 from counterfoil.engine.decisions import in_doubt, unmeasured
-from counterfoil.engine.following import followers_of, release
+from counterfoil.engine.following import followers_of, refuse_followed, release, turns_behind
 from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
@@ -244,17 +244,16 @@ class Resume(RunVerb):
 
     def reads(self) -> Sequence[Read]:
         return (
-            Read.key(RunRecord, self.run_id),
-            Read.by(OperationRecord, "run_id", self.run_id),
-            Read.by(ReviewRecord, "run_id", self.run_id),
-            *acting_reads(self.by),
-        )
+            Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id),
+            Read.by(ReviewRecord, "run_id", self.run_id), turns_behind(self.run_id), *acting_reads(self.by),
+        )  # fmt: skip
 
     def decide(self, tx: Transaction) -> RunRecord:
         run = tx.must(RunRecord, self.run_id)
         if self.by is not None:
             permitted(tx, self.by, about_run(self.act, run))
         self._check(tx, run)
+        refuse_followed(tx, run)
         budget = higher(parsed(run.budget), self.raises)
         for operation in tx.find(OperationRecord, "run_id", self.run_id):
             # A park for a spent budget or a stop is lifted from what was never sent; a doubt stays with its resolver.

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from counterfoil.engine.waking import PENDING_US
 from counterfoil.model.conversation import TurnKind, TurnRecord
+from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
 from counterfoil.store.port import Read, Snapshot
@@ -52,6 +53,17 @@ def queued(run: RunRecord, before: RunRecord, now: int, within_us: int) -> RunRe
         due_at=None,
         deadline_at=now + within_us,
     )
+
+
+def turns_behind(run_id: str) -> Read:
+    """What `refuse_followed` looks at."""
+    return Read.by(TurnRecord, "prior_run_id", run_id)
+
+
+def refuse_followed(tx: Transaction, run: RunRecord) -> None:
+    """A turn that has ended is the history of those behind it, so it is not taken up again. Raises Refused(turn_followed)."""
+    if run.state.ended and tx.find(TurnRecord, "prior_run_id", run.run_id):
+        raise Refused("turn_followed", run_id=run.run_id)
 
 
 def turns_before(snapshot: Snapshot, run_id: str) -> list[str]:

@@ -1,14 +1,15 @@
 """From a workflow and an input to the verb that submits its run."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
-from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.definitions import Workflow, loaded, signature_of
 from counterfoil.engine.submit import Submit
 from counterfoil.engine.verb import Deadlines
 from counterfoil.model import ids
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import BODY_LIMIT, compact, payload_digest
+from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import owner_facts, owner_of
 
@@ -24,6 +25,16 @@ def budget_facts(budget: Budget) -> dict[str, Any]:
         | ({} if budget.tokens is None else {"tokens": budget.tokens})
         | ({"calls": dict(budget.calls)} if budget.calls else {})
     )
+
+
+def refuse_turn(workflow: Workflow[Any, Any], plain: Any) -> None:
+    """A message of a conversation is admitted, with its turn. Raises Refused(in_conversation) for one that is submitted."""
+    if not isinstance(plain, dict) or cast("dict[str, Any]", plain).get("conversation") is None:
+        return
+    where, adapter = signature_of(workflow.function, skip=1).inputs[0]
+    given = loaded(adapter, plain, where=where)
+    if isinstance(given, Turn):
+        raise Refused("in_conversation", conversation=given.conversation, workflow=workflow.name)
 
 
 def submission(

@@ -14,6 +14,17 @@ CONVERSATIONS = (
         "Nothing was stored. Send it to that agent, or hand the conversation over: `counterfoil conversations handoff`.",
     ),
     ErrorCode(
+        "in_conversation",
+        "What is said in {conversation} is a message of it, not a run of {workflow} by itself.",
+        "Nothing was stored. Send it: `counterfoil conversations send`, or leave `conversation` out.",
+        USAGE,
+    ),
+    ErrorCode(
+        "turn_followed",
+        "The turn {run_id} has ended, and others were said since: it is their history.",
+        "Nothing was changed. Send its message again, under another request id.",
+    ),
+    ErrorCode(
         "conversation_exists",
         "There is a conversation {name} already.",
         "Choose another name; nothing was changed. Names are never given twice.",

@@ -160,7 +160,7 @@ ALL: tuple[Table, ...] = (
     _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
     _table(ConversationRecord, "conversations", "conversation_id", order="number"),
-    _table(TurnRecord, "turns", "run_id", order="conversation_id n", indexes="conversation_id"),
+    _table(TurnRecord, "turns", "run_id", order="conversation_id n", indexes="conversation_id prior_run_id"),
     _table(GrantRecord, "grants", "grant_id", order="granted_at grant_id"),
     _table(TokenRecord, "tokens", "token_id", order="created_at token_id", indexes="person token_hash"),
     _table(IdentityRecord, "identities", "issuer subject", indexes="person"),

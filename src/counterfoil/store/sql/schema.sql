@@ -466,6 +466,8 @@ CREATE TABLE turns (
     CHECK ((kind = 'steer') = (into_run_id IS NOT NULL))
 ) STRICT;
 
+CREATE INDEX turns_prior_run_id ON turns (prior_run_id) WHERE prior_run_id IS NOT NULL;
+
 -- The inbox: what needs a person, by index only, however many runs have ended.
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';
 CREATE INDEX runs_unended ON runs (deadline_at, run_id) WHERE state IN ('pending', 'running', 'waiting');

@@ -31,6 +31,8 @@ CREATE TABLE turns (
     CHECK ((kind = 'steer') = (into_run_id IS NOT NULL))
 ) STRICT;
 
+CREATE INDEX turns_prior_run_id ON turns (prior_run_id) WHERE prior_run_id IS NOT NULL;
+
 -- What a person does to a conversation is an act, too.
 DROP INDEX entries_acts;
 DROP INDEX entries_by;
