@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.crash.rows import PROOFS, row
 from tests.docs.pages import code_in, pages, tables
-from tests.docs.written import DOCS, PARTS, with_parts
+from tests.docs.written import DOCS, PARTS, crash_tests, with_parts
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -23,6 +24,15 @@ def test_a_changed_page_is_found() -> None:
     assert with_parts(page.replace("`256`", "`255`"), PARTS["settings.md"]) == page
     with pytest.raises(AssertionError):
         with_parts(page.replace("<!-- end: settings -->", ""), PARTS["settings.md"])
+
+
+def test_every_row_about_agents_has_a_test_and_every_test_a_row() -> None:
+    there = {f"{file}::{name}" for file, name in crash_tests()}
+    proven = {test for tests in PROOFS.values() for test in tests}
+    assert there == proven and len(there) > 20
+    assert [name for name, tests in PROOFS.items() if not tests] == []
+    with pytest.raises(KeyError):
+        row("no such row")(test_a_changed_page_is_found)
 
 
 def test_code_in_backticks_is_seen() -> None:

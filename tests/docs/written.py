@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from counterfoil.model.review import REVIEW_SENTENCES
 from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES
 from counterfoil.rules.recovery import CASES, IMPOSSIBLE, combinations, count_matches, fact_values
 from counterfoil.testing.guards import GUARDS
+from tests.crash.rows import PROOFS, ROWS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -139,6 +141,23 @@ def showed(case: dict[str, Any] | None) -> str:
     return f"{case['verdict'].replace('_', ' ')}: {case['outcome']}, {counts}" if counts else case["verdict"]
 
 
+def crashes() -> str:
+    """What a crash does to an agent, row by row, with the tests that show it."""
+    crash_tests()
+    rows = [
+        [each.at, each.does, each.left, each.who, ", ".join(f"`{test}`" for test in PROOFS[name])]
+        for name, each in ROWS.items()
+    ]
+    return table(("its worker is killed", "what that does", "what is left", "who goes on", "shown by"), rows)
+
+
+def crash_tests() -> list[tuple[str, str]]:
+    """(file, test) of every crash test of an agent; importing them tells which rows they prove."""
+    files = sorted((DOCS.parent / "tests" / "crash").glob("test_agent*.py"))
+    modules = [(file.name, import_module(f"tests.crash.{file.stem}")) for file in files]
+    return [(file, name) for file, module in modules for name in vars(module) if name.startswith("test_")]
+
+
 def drill_costs() -> str:
     counted = ("cases", "passed", "failed", "not_applicable", "not_run")
     rows = [
@@ -178,6 +197,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "metrics.md": {"metrics": metrics},
     "settings.md": {"settings": known_settings},
+    "agents.md": {"crashes": crashes},
     "api.md": {"endpoints": endpoints},
     "drills.md": {"faults": faults, "named": named, "costs": drill_costs},
 }
