@@ -45,30 +45,25 @@ def own_budgets(shown: Shown, run: RunRecord) -> list[View]:
 
 def shared_rows(shown: Shown, run: RunRecord) -> list[BudgetRecord]:
     """The shared budgets that this run draws on, as they stand now: of today, of its conversation, of what it called."""
-    registry = shown.registry
+    registry, parked_for = shown.registry, shown.reader.get(BudgetRecord, run.budget_id) if run.budget_id else None
+    found = {} if parked_for is None else {parked_for.budget_id: parked_for}
     if registry is None or not registry.budgets:
-        return []
-    called = {run.workflow} | {called_of(o) for o in shown.reader.find(OperationRecord, "run_id", run.run_id)}
-    called |= {name for budget in registry.budgets.values() for name in budget.only}
-    shares = {s.budget_id: s for name in sorted(called) for s in shares_of(registry, run, name, shown.now)}
-    return [_row(shown, share) for share in shares.values() if _belongs(shown, run, share)]
+        return list(found.values())
+    called = {run.workflow, *(called_of(o) for o in shown.reader.find(OperationRecord, "run_id", run.run_id))}
+    for name in sorted(called):
+        for share in shares_of(registry, run, name, shown.now):
+            row = shown.reader.get(BudgetRecord, share.budget_id)
+            # Of a name's budget only what was called; the others cover the run whatever it calls.
+            if share.scope is not Scope.RUN and (row is not None or share.scope is not Scope.OPERATION):
+                found[share.budget_id] = row or _untouched(share, shown.now)
+    return list(found.values())
 
 
-def _belongs(shown: Shown, run: RunRecord, share: Share) -> bool:
-    """Of a name's budget only what the run has called; the others cover it whatever it calls."""
-    if share.scope is not Scope.OPERATION:
-        return share.scope is not Scope.RUN
-    found = shown.reader.find(OperationRecord, "run_id", run.run_id)
-    mine = {run.workflow, *(called_of(operation) for operation in found)}
-    return share.budget_id == run.budget_id or share.key in mine
-
-
-def _row(shown: Shown, share: Share) -> BudgetRecord:
-    found = shown.reader.get(BudgetRecord, share.budget_id)
+def _untouched(share: Share, now: int) -> BudgetRecord:
     limits, owner = compact(dict(share.limits)), compact(share.owner)
-    return found or BudgetRecord(
-        share.budget_id, 0, share.name, share.scope, share.key, owner, limits, "{}", "{}", "{}", 0, shown.now
-    )
+    return BudgetRecord(
+        share.budget_id, 0, share.name, share.scope, share.key, owner, limits, "{}", "{}", "{}", 0, now
+    )  # fmt: skip
 
 
 def budget_view(shown: Shown, row: BudgetRecord) -> View:
