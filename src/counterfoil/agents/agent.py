@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version as version_of
-from typing import Any, Optional, Union, cast
+from typing import Any, Optional, Union, cast, get_origin
 
 from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import AbstractCapability
@@ -89,13 +89,19 @@ def check_library() -> None:
 
 
 def output_type_of(agent: Agent[Any, Any]) -> Any:
-    """The type of a turn's result. A choice of types is their union; a marked one is the type that is marked."""
-    spec: Any = agent.output_type
-    chosen: list[Any] = list(cast("list[Any]", spec)) if isinstance(spec, list | tuple) else [spec]
-    types: list[Any] = [getattr(each, "output", None) or getattr(each, "outputs", None) or each for each in chosen]
-    if not all(isinstance(each, type) for each in types):
+    """The type of a turn's result: what each choice gives, or their union; Any where a function makes it."""
+    types = _chosen(agent.output_type)
+    if not all(isinstance(each, type) or get_origin(each) is not None for each in types):
         return Any
     return cast(Any, Union[tuple(types)])  # noqa: UP007
+
+
+def _chosen(spec: Any) -> list[Any]:
+    """The types that an output is chosen from; a marker names one, or several."""
+    if isinstance(spec, list | tuple):
+        return [each for one in cast("list[Any]", spec) for each in _chosen(one)]
+    marked = getattr(spec, "output", None) or getattr(spec, "outputs", None)
+    return [spec] if marked is None else _chosen(marked)
 
 
 def _toolset(operations: Sequence[Operation[Any, Any]]) -> FunctionToolset[Any]:

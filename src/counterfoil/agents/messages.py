@@ -11,7 +11,9 @@ from pydantic_ai.messages import (
     ModelResponse,
     ToolReturn,
     ToolReturnPart,
+    UserPromptPart,
 )
+from pydantic_core import to_jsonable_python
 
 from counterfoil.model.codec import compact
 
@@ -88,23 +90,30 @@ def returned_plain(value: Any) -> dict[str, Any]:
     content, user, metadata = value, None, None
     if isinstance(value, ToolReturn):
         content, user, metadata = value.return_value, value.content, value.metadata
-    (message,) = ModelMessagesTypeAdapter.dump_python([_carrying(content)], mode="json")
-    return {"value": message["parts"][0]["content"], "content": user, "metadata": metadata}
+    result, beside = plain_of([_carrying(content, user)])[0]["parts"]
+    said_beside = None if user is None else beside["content"]
+    return {"value": result["content"], "content": said_beside, "metadata": to_jsonable_python(metadata)}
 
 
 def returned_of(plain: dict[str, Any]) -> Any:
     """What `returned_plain` wrote, for the model."""
-    (message,) = messages_of([{"kind": "request", "parts": [_part(plain["value"])]}])
-    (part,) = message.parts
-    content = part.content if isinstance(part, ToolReturnPart) else plain["value"]
+    user = {"part_kind": "user-prompt", "content": "" if plain["content"] is None else plain["content"]}
+    (message,) = messages_of([{"kind": "request", "parts": [_PART | {"content": plain["value"]}, user]}])
+    result, beside = message.parts
+    assert isinstance(result, ToolReturnPart) and isinstance(beside, UserPromptPart)
     if plain["content"] is None and plain["metadata"] is None:
-        return content
-    return ToolReturn(return_value=content, content=plain["content"], metadata=plain["metadata"])
+        return result.content
+    content = None if plain["content"] is None else beside.content
+    return ToolReturn(return_value=result.content, content=content, metadata=plain["metadata"])
 
 
-def _carrying(content: Any) -> ModelMessage:
-    return ModelRequest(parts=[ToolReturnPart(tool_name="tool", content=content, tool_call_id="call")])
+_PART = {"part_kind": "tool-return", "tool_name": "tool", "tool_call_id": "call"}
 
 
-def _part(content: Any) -> dict[str, Any]:
-    return {"part_kind": "tool-return", "tool_name": "tool", "content": content, "tool_call_id": "call"}
+def _carrying(content: Any, user: Any) -> ModelMessage:
+    return ModelRequest(
+        parts=[
+            ToolReturnPart(tool_name="tool", content=content, tool_call_id="call"),
+            UserPromptPart("" if user is None else user),
+        ]
+    )
