@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.agents.agent import DurableAgent
-    from counterfoil.agents.declared import agent_tool, current_run
+    from counterfoil.agents.declared import DidNotHappen, Happened, agent_tool, current_run
+    from counterfoil.agents.marked import reviewed, trusted
 
-__all__ = ["DurableAgent", "agent_tool", "current_run"]
+__all__ = ["DidNotHappen", "DurableAgent", "Happened", "agent_tool", "current_run", "reviewed", "trusted"]
 
-_HOMES = {"DurableAgent": "agent", "agent_tool": "declared", "current_run": "declared"}
+_HOMES = {
+    "DurableAgent": "agent", "agent_tool": "declared", "current_run": "declared", "Happened": "declared",
+    "DidNotHappen": "declared", "reviewed": "marked", "trusted": "marked",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,8 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
 from counterfoil.agents.attached import Attached, Known
+from counterfoil.agents.explained import check_tools, lies_in, servers_of, tools_of
+from counterfoil.agents.marked import given_as
 from counterfoil.agents.messages import messages_of
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
@@ -29,11 +31,15 @@ TOOL_LONGEST = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class DurableAgent:
-    """Registered by `app.agent`. `workflow` is what its turns run; `undeclared` what its undeclared tools are called through."""
+    """Registered by `app.agent`. `workflow` is what its turns run; `undeclared` what its undeclared tools are called through.
+
+    `tools` says what a crash does with each of its tools.
+    """
 
     name: str
     workflow: Workflow[Turn, Any]
-    undeclared: Operation[Any, Any]
+    undeclared: Undeclared
+    tools: Callable[[], list[dict[str, Any]]]
 
 
 def durable_agent(
@@ -43,14 +49,19 @@ def durable_agent(
     version: int,
     budget: Budget,
     prompt_version: str,
-    operations: Sequence[Operation[Any, Any]],
+    operations: Sequence["Operation[Any, Any] | DurableAgent"],
     safe: frozenset[str],
     deps: Callable[[], Any] | None,
 ) -> DurableAgent:
-    """Wrap an agent. It is not changed: it may go on being run by itself. Raises Refused(agent_library_too_old)."""
+    """Wrap an agent. It is not changed: it may go on being run by itself.
+
+    Raises Refused: agent_library_too_old; no_reviewer, two_reviews, external_tool, for what its code shows.
+    """
     check_library()
-    undeclared = Undeclared.operation(name, budget.owner, TOOL_LONGEST)
-    known = Known({operation.name: operation for operation in operations}, safe)
+    undeclared = Undeclared(name, budget.owner, TOOL_LONGEST)
+    known = Known(undeclared, safe, servers_of(operations))
+    check_tools(agent, known)
+    shown = [each for each in operations if not lies_in(agent, known, each)]
     asking = Asking(name, prompt_version)
 
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
@@ -66,7 +77,7 @@ def durable_agent(
             message_history=messages_of(talk.history) or None,
             model=talk.settings.get("model"),
             deps=deps() if deps is not None else None,
-            toolsets=[_toolset(operations)] if operations else None,
+            toolsets=[_toolset(shown)] if shown else None,
             capabilities=[Attached(recorded, known, run.id)],
             conversation_id=given.conversation or run.id,
             infer_name=False,
@@ -77,7 +88,9 @@ def durable_agent(
 
     turn.__annotations__["return"] = Optional[output_type_of(agent)]  # noqa: UP045 - None is what a compaction gives
     turn.__name__ = turn.__qualname__ = name
-    durable = DurableAgent(name, Workflow(name, version, turn, budget), undeclared)
+    durable = DurableAgent(
+        name, Workflow(name, version, turn, budget), undeclared, lambda: tools_of(agent, known, shown)
+    )
     return durable
 
 
@@ -104,9 +117,9 @@ def _chosen(spec: Any) -> list[Any]:
     return [spec] if marked is None else _chosen(marked)
 
 
-def _toolset(operations: Sequence[Operation[Any, Any]]) -> FunctionToolset[Any]:
-    """The operations as tools: the model writes the payload, the ledger performs it."""
-    return FunctionToolset([_tool(operation) for operation in operations])
+def _toolset(given: Sequence[Operation[Any, Any] | DurableAgent]) -> FunctionToolset[Any]:
+    """The operations as tools: the model writes the payload, the ledger performs it. Another agent: it writes what is said."""
+    return FunctionToolset([_tool(each) if isinstance(each, Operation) else _asked(each) for each in given])
 
 
 def _tool(operation: Operation[Any, Any]) -> Tool[Any]:
@@ -116,6 +129,13 @@ def _tool(operation: Operation[Any, Any]) -> Tool[Any]:
         raise AssertionError("an operation is performed by the turn")
 
     planned.__annotations__ = {"payload": payload, "return": None}
-    return Tool(
-        planned, takes_ctx=False, name=operation.name, description=(operation.function.__doc__ or "").strip() or None
-    )
+    described = (operation.function.__doc__ or "").strip() or None
+    return Tool(given_as(planned, operation), takes_ctx=False, name=operation.name, description=described)
+
+
+def _asked(other: DurableAgent) -> Tool[Any]:
+    async def planned(text: str) -> None:
+        raise AssertionError("another agent's turn is a run of its own")
+
+    described = f"Ask the agent {other.name}, and hear its answer. It knows nothing but this text."
+    return Tool(given_as(planned, other.workflow), takes_ctx=False, name=other.name, description=described)

@@ -1,8 +1,8 @@
 """How a turn attaches to Pydantic AI: a model and a toolset wrapped around those that the agent has."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
@@ -12,9 +12,11 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
-from counterfoil.agents.declared import SAFE_TOOL, Declared, declared_in
-from counterfoil.agents.recorder import Recorder, Tool
-from counterfoil.engine.definitions import Operation
+from counterfoil.agents.called import Tool
+from counterfoil.agents.declared import UNDECLARED_TOOL
+from counterfoil.agents.marked import Mark, Server, listed
+from counterfoil.agents.recorder import Recorder
+from counterfoil.agents.undeclared import Undeclared
 
 
 class RecordedModel(WrapperModel):
@@ -35,39 +37,49 @@ class RecordedModel(WrapperModel):
 
 @dataclass
 class RecordedToolset(WrapperToolset[Any]):
-    """Every call goes through the turn, as what the tool declares."""
+    """Every call goes through the turn, as what the tool is. `marks` are of the tools that were listed last."""
 
     turn: Recorder
     known: "Known"
+    marks: dict[str, Mark] = field(default_factory=lambda: {})
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         return replace(self, wrapped=await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
-        return replace(self, wrapped=await self.wrapped.for_run_step(ctx))
+        return replace(self, wrapped=await self.turn.reaches("tools", lambda: self.wrapped.for_run_step(ctx)))
+
+    async def __aenter__(self) -> Self:
+        await self.turn.reaches("tools", self.wrapped.__aenter__)
+        return self
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        known = self.known
+        tools, marks = await self.turn.reaches("tools", lambda: listed(self.wrapped, ctx, known.safe, known.servers))
+        self.marks.update(marks)
+        for name, mark in marks.items():
+            known.undeclared.learns(name, mark.declared)
+        return tools
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        async def call() -> Any:
-            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+        async def call(*, approved: bool = False) -> Any:
+            within = replace(ctx, tool_call_approved=True) if approved else ctx
+            return await self.wrapped.call_tool(name, tool_args, within, tool)
 
         response = next(message for message in reversed(ctx.messages) if isinstance(message, ModelResponse))
-        part = Tool(self.known.declared(self.wrapped, name, tool), self.known.operations.get(name), call)
-        return await self.turn.calls(name, tool_args, ctx.tool_call_id, response, part)
+        mark = self.marks.get(name) or Mark(UNDECLARED_TOOL)
+        return await self.turn.calls(name, tool_args, ctx.tool_call_id, response, Tool(mark, call))
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the application says of tools by their names: operations, and those that may run again."""
+    """What the application says of tools: by their names, that they may run again; by server and name, that they are operations."""
 
-    operations: Mapping[str, Operation[Any, Any]]
+    undeclared: Undeclared
     safe: frozenset[str]
-
-    def declared(self, toolset: AbstractToolset[Any], name: str, tool: ToolsetTool[Any]) -> Declared:
-        """As the name says, else as the function does."""
-        del tool
-        return SAFE_TOOL if name in self.safe else declared_in(toolset, name)
+    servers: Sequence[Server]
 
 
 @dataclass

@@ -1,36 +1,32 @@
 """One turn of an agent: its model's answers and its tools' calls, each recorded at its position in a run."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic_ai import Agent, ModelRetry
-from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai import Agent, UserError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_jsonable_python
 
+from counterfoil.agents.called import Calls, Tool
 from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
-from counterfoil.agents.declared import Declared, set_current_run
-from counterfoil.agents.messages import Thread, plain_of, response_of, returned_of, returned_plain
+from counterfoil.agents.messages import Thread, plain_of, response_of
 from counterfoil.agents.streaming import asked_of
-from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, at_hand, telling
+from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.asking import Answer, Question, answered, whole
 from counterfoil.engine.call_beside import Beside
 from counterfoil.engine.call_decide import model_name
 from counterfoil.engine.call_steer import steers
-from counterfoil.engine.call_tool import Interrupted, again, heard, held, once_only, receipt_of
+from counterfoil.engine.call_tool import heard
 from counterfoil.engine.context import EmbeddedRun
-from counterfoil.engine.definitions import Operation, Step
-from counterfoil.model.budget import Retry
+from counterfoil.engine.patience import patiently
 from counterfoil.model.codec import compact
-from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, StepFailed
-from counterfoil.model.operation import OperationRecord
-from counterfoil.model.proposal import Proposal
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +40,10 @@ class Asking:
 class Recorder:
     """Made for one execution of one run. `asks` and `calls` are what Pydantic AI's model and toolset lead to."""
 
-    def __init__(self, run: EmbeddedRun, asking: Asking, undeclared: Operation[Any, Any]) -> None:
+    def __init__(self, run: EmbeddedRun, asking: Asking, undeclared: Undeclared) -> None:
         self._run = run
         self._execution = run.execution
         self._asking = asking
-        self._undeclared = undeclared
         self._beside = Beside(run.execution, run.execution.branch)
         self._thread = Thread()
         self._decided = ""  # the position of the newest decision
@@ -57,7 +52,7 @@ class Recorder:
         self._plain: dict[int, tuple[ModelMessage, dict[str, Any]]] = {}  # by identity, holding the message
         self.context_tokens = 0  # what the newest question held, as its provider counted it
         self._kept: dict[str, str] = {}  # the newest parameters as text: their artifact
-        self._rejected: dict[str, Proposal[Any, Any]] = {}
+        self._calls = Calls(run, undeclared, self._heard)
 
     def begins_with(self, history: list[dict[str, Any]]) -> None:
         """The messages of the turns before: what was asked is stored as a difference to them."""
@@ -154,21 +149,21 @@ class Recorder:
         has said meanwhile."""
         found = await heard(self._execution, self._heard)
         self._heard |= {record.operation_id for record in found}
-        return [self._telling(record) for record in found] + await steers(self._execution)
-
-    def _telling(self, record: OperationRecord) -> str:
-        with self._execution.opened.read() as reader:
-            return telling(reader, record)
+        return [self._calls.telling(record) for record in found] + await steers(self._execution)
 
     # ------------------------------------------------------------------ the tools
 
+    async def reaches(self, what: str, body: Callable[[], Awaitable[T]]) -> T:
+        """What the body gives; tried again, as the budget allows, where a server cannot be reached now."""
+        return await patiently(self._execution, f"{what} of {self._asking.agent}", body, final=(UserError,))
+
     async def calls(
-        self, name: str, arguments: dict[str, Any], call_id: str | None, response: ModelResponse, part: "Tool"
+        self, name: str, arguments: dict[str, Any], call_id: str | None, response: ModelResponse, part: Tool
     ) -> Any:
         """What the tool gives, at the position of its call in the newest decision. Raises ModelRetry, ToolFailed."""
         index = self._index(name, call_id, response)
         prefix = f"{self._decided}.{index}."
-        return await self._beside.run(prefix, self._called(name, arguments, part))
+        return await self._beside.run(prefix, self._calls.called(name, arguments, part))
 
     def _index(self, name: str, call_id: str | None, response: ModelResponse) -> int:
         """Which of the answer's calls this is. Two calls under one id are told apart by their order."""
@@ -178,108 +173,3 @@ class Recorder:
         index = fits[0] if fits else len(numbered) + len(self._taken)
         self._taken.add(index)
         return index
-
-    async def _called(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
-        if part.declared.replay == "safe":
-            return await self._safe(name, arguments, part)
-        if part.declared.replay == "run":
-            return await self._in_run(name, part)
-        waited = await held(self._execution, f"the call of {name}")
-        if waited is not None:
-            self._heard |= {record.operation_id for record in waited}
-            told = " ".join(self._telling(record) for record in waited)
-            raise ToolFailed(f"{name} was not run: it was planned before this was known. {told} Plan anew from here.")
-        if part.operation is not None:
-            return await self._performed(part.operation, arguments)
-        return await self._once(name, arguments, part)
-
-    async def _in_run(self, name: str, part: "Tool") -> Any:
-        """A part of the workflow: all that it does stands at positions of its branch."""
-        set_current_run(self._run)
-        try:
-            return returned_of(returned_plain(await part.call()))
-        except StepFailed as failed:
-            raise ToolFailed(f"{name} failed: {failed.message}") from failed
-
-    async def _safe(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
-        async def once() -> dict[str, Any]:
-            try:
-                return {"returned": returned_plain(await part.call())}
-            except ModelRetry as retry:
-                return {"retry": retry.message}
-            except ToolFailed as failed:
-                return {"failed": failed.message}
-
-        step = Step(f"tool {name}", Retry(tries=part.declared.tries, pause=part.declared.pause))
-        try:
-            outcome = await again(self._execution, step, _json(arguments), once)
-        except StepFailed as failed:
-            raise ToolFailed(f"{name} failed: {failed.message}") from failed
-        return _given(outcome.value["out"])
-
-    async def _once(self, name: str, arguments: dict[str, Any], part: "Tool") -> Any:
-        token = at_hand.set(part.call)
-        try:
-            record = await once_only(self._execution, self._undeclared, ToolCall(tool=name, arguments=_json(arguments)))
-        except Refused as refused:  # it was refused before it was stored: a number or a text that no record can hold
-            raise ToolFailed(f"{name} was not run: {refused.message}") from refused
-        finally:
-            at_hand.reset(token)
-        if isinstance(record, Interrupted):
-            raise ToolFailed(
-                f"{name} was interrupted, and its outcome is unknown (op-{record.number}). It may have happened. It is not "
-                "run again. A person finds out; nothing else is written until then. Go on with what only reads."
-            )
-        return self._receipt(name, record)
-
-    def _receipt(self, name: str, record: OperationRecord) -> Any:
-        receipt = receipt_of(self._execution, record)
-        if receipt is None:
-            with suppress(LookupError):
-                return _given(Undeclared.answer(self._execution, record))
-            raise ToolFailed(f"{name} was not run: {record.withdrawn or record.reason or 'refused'}.")
-        if receipt.get("returned") is None:
-            return self._telling(record)
-        return _given(receipt["returned"])
-
-    async def _performed(self, operation: Operation[Any, Any], arguments: dict[str, Any]) -> Any:
-        """Through the ledger. What the model may answer is told to it; everything else suspends the run."""
-        (payload,) = arguments.values()
-        try:
-            replaced = self._rejected.pop(operation.name, None)
-            proposal = await self._run.propose(operation, payload, replaces=replaced)
-        except Refused as refused:
-            raise ToolFailed(f"{operation.name} was not run: {refused.message}") from refused
-        try:
-            receipt = await self._run.perform(operation, proposal)
-        except ReviewRejected as rejected:
-            if rejected.ask_revision:
-                self._rejected[operation.name] = proposal
-            asked = "asked for a revision" if rejected.ask_revision else "rejected it"
-            raise ToolFailed(
-                f"{operation.name} was not sent: {rejected.reviewer} {asked}: {rejected.comment}"
-            ) from rejected
-        except (ReviewExpired, OperationFailed) as failed:
-            raise ToolFailed(failed.message) from failed
-        return receipt.model_dump(mode="json")
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as it is called: what it declares, the operation that it is, or the function behind it."""
-
-    declared: Declared
-    operation: Operation[Any, Any] | None
-    call: Called
-
-
-def _given(outcome: dict[str, Any]) -> Any:
-    if "retry" in outcome:
-        raise ModelRetry(outcome["retry"])
-    if "failed" in outcome:
-        raise ToolFailed(outcome["failed"])
-    return returned_of(outcome["returned"])
-
-
-def _json(arguments: dict[str, Any]) -> dict[str, Any]:
-    return to_jsonable_python(arguments, serialize_unknown=True)

@@ -1,34 +1,42 @@
-"""The operation that every undeclared tool of an agent is called through: no key, no lookup, and never again after a doubt."""
+"""The operations that an agent's undeclared tools are called through: no key, no lookup, and never again after a doubt."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel
-from pydantic_ai import ModelRetry
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 
+from counterfoil.agents.declared import Declared, DidNotHappen, Happened
 from counterfoil.agents.messages import returned_plain
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.inquiry import Answer, Inquiry
+from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.port import Call
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract, When
+from counterfoil.model.errors import Refused
 from counterfoil.model.money import Target
 from counterfoil.model.operation import UNDECLARED, AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.people import Owner
 from counterfoil.model.receipt import Receipt, ReceiptRecord
+from counterfoil.model.review import ReviewBy
 from counterfoil.store.port import Reader
 
-Called = Callable[[], Awaitable[Any]]
+Called = Callable[..., Awaitable[Any]]  # takes `approved`: whether a review has let it pass
 at_hand: ContextVar[Called] = ContextVar("at_hand")  # the tool that a call runs, in the branch that called it
 
 PROCEDURE = (
     "The call was interrupted. Look where the tool acts whether it did. It did: resolve it as succeeded, with what shows it. "
     "It did not: resolve it as failed; the model may then plan it again. It is never run again by itself."
 )
+OUTSIDE = "It was handed to something outside of this agent (CallDeferred); what comes of it is not told here."
 
 
 class ToolCall(BaseModel):
@@ -45,51 +53,113 @@ class ToolReceipt(Receipt):
 
 
 class Undeclared:
-    """Makes the operation of one agent, and reads what its refused calls said."""
+    """The operations of one agent's undeclared tools: one without a review, and one for each role that reviews calls."""
 
-    @staticmethod
-    def operation(agent: str, owner: Owner | str, longest: timedelta) -> Operation[Any, Any]:
+    def __init__(self, agent: str, owner: Owner | str, longest: timedelta) -> None:
+        self._agent, self._owner, self._longest = agent, owner, longest
+        self._resolvers: dict[str, Callable[..., Any]] = {}
+        self._reviewed: dict[str, Operation[Any, Any]] = {}
+        self.receiver = f"{agent}_tools"
+        self.plain = self._operation(f"{agent}_tool", None)
+
+    @property
+    def operations(self) -> list[Operation[Any, Any]]:
+        return [self.plain, *self._reviewed.values()]
+
+    def learns(self, tool: str, declared: Declared) -> None:
+        """The tool's function that is asked after an interruption."""
+        if declared.resolve is not None:
+            self._resolvers[tool] = declared.resolve
+
+    def has_review(self, review: ReviewBy) -> None:
+        """At start: calls may be reviewed so. Raises Refused(two_reviews) for another review by the same role."""
+        operation = self._operation(f"{self._agent}_tool_{review.role}", review)
+        known = self._reviewed.setdefault(review.role, operation)
+        if known.review != review:
+            raise Refused("two_reviews", agent=self._agent, role=review.role)
+
+    def reviewed(self, tool: str, declared: Declared) -> Operation[Any, Any]:
+        """What a call is made through that needs an approval. Raises Refused(no_reviewer)."""
+        operation = None if declared.review is None else self._reviewed.get(declared.review.role)
+        # A part of the workflow has no instant at which a person could let it pass: what it does is reviewed where it does it.
+        if operation is None or operation.review != declared.review or declared.replay == "run":
+            raise Refused("no_reviewer", agent=self._agent, tool=tool)
+        return operation
+
+    def _operation(self, name: str, review: ReviewBy | None) -> Operation[Any, Any]:
         contract = Contract(
             api_version="1",
             action=UNDECLARED,
             classifier=[When(status=200).means("applied"), When(status=422).means("refused")],
             duplicate="irreversible",
             procedure=PROCEDURE,
-            request_timeout=longest,
+            request_timeout=self._longest,
         )
-        return Operation(f"{agent}_tool", call_once, f"{agent}_tools", contract, None, True, None, owner)
+        return Operation(name, call_once, self.receiver, contract, None, True, review, self._owner, self._inquiry)
 
-    @staticmethod
-    def answer(execution: Execution, record: OperationRecord) -> dict[str, Any]:
-        """What a tool said that ended without a result. Raises LookupError where it said nothing."""
-        with execution.opened.read() as reader:
-            attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
-        if not attempts or attempts[-1].answer_status != 422 or not attempts[-1].exchange:
-            raise LookupError(record.operation_id)
-        return parsed(parsed(attempts[-1].exchange)["body"])
+    def _inquiry(self, wanted: ToolCall, operation_id: str) -> Inquiry | None:
+        function = self._resolvers.get(wanted.tool)
+        if function is None:
+            return None
+
+        async def ask() -> Answer | None:
+            found = await invoke_lookup(partial(function, operation_id, **wanted.arguments))
+            match found:
+                case Happened():
+                    returned = None if found.returned is None else {"returned": returned_plain(found.returned)}
+                    return Answer(True, f"{wanted.tool} says so itself.", found.reference, returned)
+                case DidNotHappen():
+                    return Answer(False, found.reason)
+                case None:
+                    return None
+                case _:
+                    raise TypeError(f"it gave {type(found).__name__}, not Happened, DidNotHappen or None")
+
+        return Inquiry(f"{function.__module__}:{function.__qualname__}", ask)
+
+
+def answer_of(execution: Execution, record: OperationRecord) -> dict[str, Any]:
+    """What a tool said that ended without a result. Raises LookupError where it said nothing."""
+    with execution.opened.read() as reader:
+        attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
+    if not attempts or attempts[-1].answer_status != 422 or not attempts[-1].exchange:
+        raise LookupError(record.operation_id)
+    return parsed(parsed(attempts[-1].exchange)["body"])
 
 
 async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
-    """Run the tool of the branch that asked for it. Any exception but its own two words for the model leaves a doubt."""
+    """Run the tool of the branch that asked for it. Any exception but its own words for the model leaves a doubt."""
     del wanted
     tool = at_hand.get()
     sending = call.sending()
     told = await asyncio.to_thread(sending.__enter__)  # it waits for a commit
     returned: dict[str, Any] = {}
     try:
-        try:
-            returned = {"returned": returned_plain(await tool())}
-        except ModelRetry as retry:
-            told.reply(422, {"retry": retry.message})
-        except ToolFailed as failed:
-            told.reply(422, {"failed": failed.message})
-        else:
+        said = await said_by(tool)
+        if "returned" in said:
+            returned = said
             told.reply(200, {"id": call.operation_id})
+        else:
+            told.reply(422, said)
     except BaseException as problem:
         sending.__exit__(type(problem), problem, problem.__traceback__)
         raise
     sending.__exit__(None, None, None)
     return ToolReceipt(reference=call.operation_id, returned=returned)
+
+
+async def said_by(tool: Called) -> dict[str, Any]:
+    """`{returned}`, or the tool's own words for the model: `{retry}`, `{failed}`, or `{approval}` where it asks for one."""
+    try:
+        return {"returned": returned_plain(await tool())}
+    except ModelRetry as retry:
+        return {"retry": retry.message}
+    except ToolFailed as failed:
+        return {"failed": failed.message}
+    except ApprovalRequired:
+        return {"approval": True}
+    except CallDeferred:  # its function has run, and may have begun something
+        return {"returned": returned_plain(OUTSIDE)}
 
 
 def telling(reader: Reader, record: OperationRecord) -> str:
@@ -98,6 +168,11 @@ def telling(reader: Reader, record: OperationRecord) -> str:
     what = f"The interrupted call of {wanted.tool} (op-{record.number})"
     if record.status is OperationStatus.SUCCEEDED:
         receipt = reader.get(ReceiptRecord, record.receipt_id or "")
-        return f"{what} has happened; its reference is {receipt.reference if receipt is not None else 'not known'}."
+        if receipt is None:
+            return f"{what} has happened."
+        body = ToolReceipt.model_validate_json(receipt.body)
+        returned = (body.returned or {}).get("returned")
+        gave = "" if returned is None else f" It returned {json.dumps(returned['value'], ensure_ascii=False)}."
+        return f"{what} has happened; its reference is {receipt.reference}.{gave}"
     said: dict[str, Any] = parsed(record.resolution) if record.resolution else {}
     return f"{what} did not happen. {said.get('reason') or ''}".strip()

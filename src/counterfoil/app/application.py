@@ -83,6 +83,7 @@ class App(Declaring):
         self.registry.add_workflow(ledger_workflow(self.registry))
         self.clock: Clock = SystemClock()
         self.boundaries = Boundaries()
+        self.agents: dict[str, DurableAgent] = {}
         self._opened: Opened | None = None
         self._process = 0
         self.ledger = Ledger(self)
@@ -121,14 +122,15 @@ class App(Declaring):
         budget: Budget,
         version: int = 1,
         prompt_version: str = "1",
-        operations: Sequence[Operation[Any, Any]] = (),
+        operations: "Sequence[Operation[Any, Any] | DurableAgent]" = (),
         safe: Collection[str] = (),
         deps: Callable[[], Any] | None = None,
     ) -> "DurableAgent":
         """Make an agent of Pydantic AI durable: each accepted message is a run of the workflow of this name.
 
-        `operations` are given to the model as tools; `safe` names tools that may run again; `deps` makes the agent's deps.
-        Raises Refused(name_taken).
+        `operations` are given to the model as tools, and so are other agents, whose turns are runs of their own; `safe` names
+        tools that may run again; `deps` makes the agent's deps. Raises Refused: name_taken, no_reviewer, two_reviews,
+        external_tool.
         """
         from counterfoil.agents.agent import durable_agent
 
@@ -137,8 +139,10 @@ class App(Declaring):
             safe=frozenset(safe), deps=deps,
         )  # fmt: skip
         self.receiver(durable.undeclared.receiver, url="", environment="test")
-        self.registry.add_operation(durable.undeclared)
+        for operation in durable.undeclared.operations:
+            self.registry.add_operation(operation)
         self.registry.add_workflow(durable.workflow)
+        self.agents[name] = durable
         return durable
 
     # ------------------------------------------------------------------ running

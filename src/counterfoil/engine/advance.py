@@ -227,8 +227,10 @@ def _succeeded(tx: Transaction, target: Target, situation: Situation, operation:
     receipts = tx.find(ReceiptRecord, "operation_id", target.operation_id)
     if operation.resolution is not None and not receipts:
         said = parsed(operation.resolution)
-        body = compact({"reference": said["reference"]})
-        receipt = _receipt(operation, "person", said["reference"], body, "existence", tx.now, None)
+        function = said.get("function")  # asked as a receiver is: what it answered is no person's word
+        body = compact({"reference": said["reference"]} | ({} if function is None else {"returned": said["returned"]}))
+        how = "person" if function is None else "lookup"
+        receipt = _receipt(operation, how, said["reference"], body, "existence", tx.now, None)
         tx.put(receipt)
         return _closed_well(operation, receipt, tx.now)
     if not receipts:

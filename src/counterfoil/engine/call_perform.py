@@ -141,7 +141,7 @@ async def prepared(
     if opened is not None:
         known = execution.operations[opened.data["operation_id"]]
         verdicts = execution.journal.verdicts.get((known.operation_id, opened.data["version"]), ())
-        told = any(not _closes(verdict) for verdict in verdicts)  # the workflow answered it, and the run ended later
+        told = any(not closes(verdict) for verdict in verdicts)  # the workflow answered it, and the run ended later
         if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings or told:
             return known.operation_id, opened.data["version"]
     await execution.recorded(None)  # nothing is prepared under a timeout that is over
@@ -169,7 +169,7 @@ async def _ended(
     while True:
         verdict = journal.verdict(operation_id, version, position)
         closing = journal.closings.get(operation_id)
-        if verdict is not None and not _closes(verdict) and (closing is None or verdict.sequence < closing.sequence):
+        if verdict is not None and not closes(verdict) and (closing is None or verdict.sequence < closing.sequence):
             return await execution.recorded(verdict)  # the closing is of a later version
         if closing is not None:
             return await execution.recorded(closing)
@@ -179,7 +179,7 @@ async def _ended(
         await execution.wait(Wait("driver", operation_id, now, None, None, f"waits for {operation.name}"))
 
 
-def _closes(verdict: Outcome) -> bool:
+def closes(verdict: Outcome) -> bool:
     """A plain rejection closes its operation as never sent; the closing is then the outcome."""
     return "rejected" in (verdict.failure or {}) and not verdict.value["ask_revision"]
 
@@ -200,21 +200,25 @@ def start_driver(execution: Execution, operation: Operation[Any, Any], operation
 
 
 def _answer(execution: Execution, operation: Operation[Any, Any], record: OperationRecord, outcome: Outcome) -> Any:
-    if outcome.failure is not None:
-        raise execution.failures.told(_review_failure(execution, outcome), outcome.sequence)
+    check_review(execution, record, outcome)
     if record.status is OperationStatus.SUCCEEDED:
         return _receipt(execution, operation, record)
-    if record.reason == "rejected":
-        review = _rejection(execution, record)
-        if review is not None:
-            failure = ReviewRejected(
-                review.review_id, review.reviewer or "", review.comment or "", bool(review.ask_revision)
-            )
-            raise execution.failures.told(failure, outcome.sequence)
     kind = "withdrawn" if record.withdrawn else record.reason or "refused"
     said = f"withdrawn before it was sent: {record.withdrawn}" if record.withdrawn else outcome.value["sentence"]
     failed = OperationFailed(record.operation_id, f"{operation.name}: {said}", kind=kind)
     raise execution.failures.told(failed, outcome.sequence)
+
+
+def check_review(execution: Execution, record: OperationRecord, outcome: Outcome) -> None:
+    """Raises ReviewRejected or ReviewExpired where a review ended it, or this call of it."""
+    if outcome.failure is not None:
+        raise execution.failures.told(_review_failure(execution, outcome), outcome.sequence)
+    review = _rejection(execution, record) if record.reason == "rejected" else None
+    if review is not None:
+        failure = ReviewRejected(
+            review.review_id, review.reviewer or "", review.comment or "", bool(review.ask_revision)
+        )
+        raise execution.failures.told(failure, outcome.sequence)
 
 
 def _review_failure(execution: Execution, outcome: Outcome) -> ReviewExpired | ReviewRejected:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterfoil.engine.branches import Wait
-from counterfoil.engine.call_perform import intent_of, prepared, start_driver
+from counterfoil.engine.call_perform import check_review, closes, intent_of, prepared, start_driver
 from counterfoil.engine.call_step import input_digest, tried
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.inquiry import unasked
 from counterfoil.engine.steps import EndStep
 from counterfoil.engine.waits import OpenTimer
 from counterfoil.model.codec import parsed
@@ -50,13 +51,17 @@ async def again(execution: Execution, spec: Step, arguments: Any, once: Callable
 async def once_only(
     execution: Execution, operation: Operation[Any, Any], payload: Any
 ) -> OperationRecord | Interrupted:
-    """The closed operation of this call; or Interrupted, recorded, so that every replay tells the same."""
+    """The closed operation of this call; or Interrupted, recorded, so that every replay tells the same.
+
+    Raises ReviewRejected, ReviewExpired: then nothing was run.
+    """
     intent, _ = intent_of(execution, operation, payload)
     with execution.call(operation.name, intent.payload_digest) as position:
         operation_id, version = await prepared(execution, operation, position, intent, intent.payload_digest, None)
         if not is_next(execution, INTERRUPTED):
             closing = await _closing(execution, operation, operation_id, version, position)
             if closing is not None:
+                check_review(execution, execution.operations[operation_id], closing)
                 return execution.operations[operation_id]
     record = execution.operations[operation_id]
     await _marked(execution, INTERRUPTED, {"operation_id": operation_id})
@@ -70,11 +75,13 @@ async def _closing(
     while True:
         verdict = execution.journal.verdict(operation_id, version, position)
         closing = execution.journal.closings.get(operation_id)
+        if verdict is not None and not closes(verdict) and (closing is None or verdict.sequence < closing.sequence):
+            return await execution.recorded(verdict)
         if closing is not None:
             return await execution.recorded(closing)
-        if verdict is not None and "expired" in (verdict.failure or {}):
-            return await execution.recorded(verdict)
-        if execution.operations[operation_id].status is OperationStatus.UNKNOWN:
+        if execution.operations[operation_id].status is OperationStatus.UNKNOWN and not unasked(
+            execution, operation, execution.operations[operation_id]
+        ):
             return None
         if operation_id not in execution.drivers:
             start_driver(execution, operation, operation_id)

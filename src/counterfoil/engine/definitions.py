@@ -57,6 +57,7 @@ class Operation(Generic[P, R]):
     repeatable: bool
     review: ReviewBy | None
     owner: Owner | str | None
+    inquiry: Callable[[Any, str], Any] | None = None  # (payload, operation_id): engine/inquiry.py's Inquiry, or None
 
     @property
     def action(self) -> str:

@@ -10,6 +10,7 @@ from counterfoil.engine.definitions import Operation
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.gate import send_of
+from counterfoil.engine.inquiry import ask, next_question
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
@@ -70,14 +71,29 @@ async def _done(
         case Then.WAIT:
             await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
         case Then.STAND:
-            execution.demands.note(key, _demand(execution, advanced))
-            await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
+            await _stand(execution, operation, advanced, target, branch, seen)
         case Then.OPEN:
             await execution.owned(execution.write(OpenReview(execution.run.run_id, target)))
             execution.catch_up()
         case Then.AGAIN:
             pass  # written in the database: ask again
     return False
+
+
+async def _stand(
+    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch, seen: int
+) -> None:
+    """Nothing automatic is left: somebody of the application is asked, where it names one; else a person."""
+    key = f"operation {target.operation_id}"
+    question = next_question(execution, operation, advanced)
+    if question is not None and question.wait is None:
+        await execution.owned(ask(execution, question.inquiry, advanced.operation, target))
+        execution.catch_up()
+        return
+    # While it is asked again a person may resolve it; none is called yet.
+    execution.demands.note(key, _demand(execution, advanced) if question is None else None)
+    wait = _wait(execution, advanced) if question is None or question.wait is None else question.wait
+    await execution.wait(wait, branch=branch, seen=seen)
 
 
 def _pause(execution: Execution, operation_id: str) -> int | None:

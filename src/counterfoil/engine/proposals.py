@@ -222,10 +222,13 @@ class Prepare(RunVerb):
         return True
 
     def _resolved_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
-        """A tool that was interrupted, and of which a person said that it had acted, is called anew: in whatever words the
+        """A tool that was interrupted, and of which it was said later that it had acted, is called anew: in whatever words the
         model plans it, a person says whether both are meant."""
         return any(
-            other.undeclared and other.target == operation.target and other.resolution is not None
+            other.undeclared
+            and other.target == operation.target
+            and other.resolution is not None
+            and parsed(other.resolution).get("told", True)
             for other in tx.find(OperationRecord, "run_id", self.run_id)
             if other.operation_id != operation.operation_id and other.status is OperationStatus.SUCCEEDED
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from counterfoil.engine.acting import check_not_approver, permitted
 from counterfoil.engine.advance import Advanced, advanced
@@ -27,7 +27,11 @@ HELD = (ParkReason.POSSIBLE_REPEAT, ParkReason.BUSINESS_KEY_CONFLICT)
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """`as_` is succeeded, failed or send_again; `new_key` belongs to send_again."""
+    """`as_` is succeeded, failed or send_again; `new_key` belongs to send_again.
+
+    `function` answered, and no person: `returned` is what the call had returned, `told` whether the model had heard by then
+    that its outcome is unknown.
+    """
 
     as_: str
     new_key: bool
@@ -37,6 +41,9 @@ class Resolution:
     evidence_digest: str | None
     reference: str | None
     expect_version: int
+    function: str | None = None
+    returned: Any = None
+    told: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,9 @@ class Resolve(RunVerb):
                 "evidence_digest": said.evidence_digest,
                 "reference": said.reference,
                 "seen_version": said.expect_version,
-                "single_person": bool(tx.installation.single_person),
-            },
+                "single_person": bool(tx.installation.single_person) and said.function is None,
+            }
+            | self._answered(),
         )
         wake(tx, self.run_id)
         return advanced(tx, self.target, resolved)
@@ -90,6 +98,8 @@ class Resolve(RunVerb):
     def _check_doubt(self, tx: Transaction, operation: OperationRecord) -> None:
         if operation.status.closed or not operation.sent:
             raise Refused("not_in_doubt", operation_id=operation.operation_id, status=operation.status.value)
+        if operation.undeclared and self.resolution.as_ == "send_again":
+            raise Refused("never_again", operation_id=operation.operation_id)
         facts = gather(situation_in(tx, self.target))
         if facts.attempt is Attempt.LIVE:
             raise Refused("attempt_live", operation_id=operation.operation_id, until="its deadline")
@@ -119,7 +129,13 @@ class Resolve(RunVerb):
             )
         return replace(operation, version=operation.version + 1, reason="allowed")
 
-    def _facts(self) -> dict[str, str | bool | None]:
+    def _answered(self) -> dict[str, Any]:
+        said = self.resolution
+        return (
+            {} if said.function is None else {"function": said.function, "returned": said.returned, "told": said.told}
+        )
+
+    def _facts(self) -> dict[str, Any]:
         said = self.resolution
         return {
             "as": said.as_,
@@ -128,4 +144,4 @@ class Resolve(RunVerb):
             "reason": said.reason,
             "evidence": said.evidence,
             "reference": said.reference,
-        }
+        } | self._answered()

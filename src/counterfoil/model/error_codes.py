@@ -131,6 +131,26 @@ _ALL = (
         "Resolve as succeeded or failed, or order a new key with --new-key.",
     ),
     ErrorCode(
+        "never_again",
+        "Operation {operation_id} is a call of a tool that nobody declared: it is never sent again.",
+        "Resolve it as succeeded or as failed; the model hears which, and plans anew.",
+    ),
+    ErrorCode(
+        "no_reviewer",
+        "The tool {tool} of the agent {agent} asks for an approval, and nobody is named who gives it.",
+        "Declare it: @agent_tool(review=ReviewBy(...)), or reviewed(toolset, ReviewBy(...)). Nothing was run.",
+    ),
+    ErrorCode(
+        "two_reviews",
+        "The agent {agent} names two different reviews by the role {role} for its tools.",
+        "Use one ReviewBy for all tools that this role reviews.",
+    ),
+    ErrorCode(
+        "external_tool",
+        "The tool {tool} is run outside of the agent, and its result would come from nowhere.",
+        'Make it a tool with a function, or an operation; a long wait is a signal: @agent_tool(replay="run").',
+    ),
+    ErrorCode(
         "no_lookup",
         "The receiver of operation {operation_id} cannot be asked.",
         "Follow the contract's procedure and resolve with evidence.",

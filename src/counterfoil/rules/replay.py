@@ -109,7 +109,7 @@ class Journal:
         if kind in _ENDS:
             self.ended[position] = Outcome(sequence, at, data, data.get("failure"))
             self.order.append(sequence)
-        elif kind is EntryKind.TRY_FAILED:
+        elif kind in (EntryKind.TRY_FAILED, EntryKind.LOOKED_UP):  # one at a position was asked in vain
             self.tries[position] = self.tries.get(position, 0) + 1
             self.last_try_at[position] = at
         elif kind is EntryKind.LOST:

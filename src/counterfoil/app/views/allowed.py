@@ -79,15 +79,19 @@ def _lookup(shown: Shown, weighed: Weighed) -> dict[str, Any]:
 
 def _resolutions(shown: Shown, weighed: Weighed) -> list[dict[str, Any]]:
     reason = _not_in_doubt(weighed)
+    never = (
+        "It is a call of a tool that nobody declared: it is never sent again." if weighed.operation.undeclared else None
+    )
+    again = reason or never
     key = None if weighed.facts is None else weighed.facts.key
-    same = reason or (
+    same = again or (
         f"Its key may not be used again: {_KEYS[key]}." if key is not None and key is not Key.OPEN else None
     )
     return [
         _resolution(shown, weighed, "resolve_succeeded", "It happened: name the reference", ("succeeded",), reason),
         _resolution(shown, weighed, "resolve_failed", "It did not happen", ("failed",), reason),
         _resolution(shown, weighed, "send_again_same", "Send again, same key", ("send-again",), same),
-        _resolution(shown, weighed, "send_again_new", "Send again, new key", ("send-again", "--new-key"), reason),
+        _resolution(shown, weighed, "send_again_new", "Send again, new key", ("send-again", "--new-key"), again),
     ]
 
 

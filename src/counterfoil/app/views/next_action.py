@@ -96,11 +96,14 @@ def resolve(
     command = shown.command(
         "operations", "resolve", f"op-{operation.number}", "--as", as_, "--expect-version", str(operation.version), *by
     )
-    ways = "--as failed refuses it, --as send-again allows it as one more" if held else (
-        "--as succeeded with its reference, --as failed with proof that it is not there, or --as send-again"
-    )  # fmt: skip
+    ways = ["--as succeeded with its reference", "--as failed with proof that it is not there", "--as send-again"]
+    if held:
+        ways = ["--as failed refuses it", "--as send-again allows it as one more"]
+    elif operation.undeclared:
+        ways.pop()  # a tool that nobody declared is never sent again
+    told = ", ".join(ways[:-1]) + (", " if held else ", or ") + ways[-1]
     why = PARK_SENTENCES.get(ParkReason(operation.reason)) if operation.reason in set(ParkReason) else None
-    sentence = f"{why or PARK_SENTENCES[ParkReason.OUTCOME_UNKNOWN]} Look at the receiver, then resolve: {ways}."
+    sentence = f"{why or PARK_SENTENCES[ParkReason.OUTCOME_UNKNOWN]} Look at the receiver, then resolve: {told}."
     return next_of("resolve", sentence, "operator", operation.owner, command, run.deadline_at)
 
 
