@@ -1,0 +1,169 @@
+"""Agents whose tools say what they are: with a function that is asked, with a review, of an MCP server, or another agent."""
+
+import asyncio
+import json
+import os
+import urllib.request
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from signal import SIGKILL, pthread_kill
+from threading import get_ident
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_ai import Agent, ApprovalRequired, CallDeferred, RunContext
+from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.models.function import FunctionModel
+
+from counterfoil import App, Budget, Contract, Env, ReviewBy, When
+from counterfoil.agents import DidNotHappen, Happened, agent_tool, mcp_tool, trusted
+from counterfoil.testing.bench_child import drive, place
+from tests.crash.desk import line, played, stand, times
+
+app = App("tools")
+BUDGET = Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="lead")
+MANAGER = ReviewBy(role="manager", expires_in=timedelta(hours=8), owner="lead")
+
+
+def paid(order: str, amount: int) -> str:
+    """One payment at the bank, past the ledger."""
+    url, plain = os.environ["BANK_URL"] + "/payments", json.dumps({"order": order, "amount": amount}).encode()
+    request = urllib.request.Request(url, plain, {"Content-Type": "application/json"}, method="POST")
+    with urllib.request.urlopen(request, timeout=20) as reply:
+        return json.loads(reply.read())["id"]
+
+
+# ---------------------------------------------------------------------- a function that is asked
+
+
+def bank_says(operation_id: str, order: str, amount: int) -> Happened | DidNotHappen | None:
+    """Looks at the bank. It cannot tell for as long as its test says, and fails where it says so."""
+    line("asked_itself", operation_id=operation_id, order=order, amount=amount)
+    if times("asked_itself") <= int(os.environ.get("BANK_SILENT", "0")):
+        if os.environ.get("BANK_RAISES"):
+            raise ConnectionError("the bank is out of reach")
+        return None
+    with urllib.request.urlopen(os.environ["BANK_URL"] + f"/payments?order={order}", timeout=20) as reply:
+        found = [record for record in json.loads(reply.read())["data"] if record["amount"] == amount]
+    return Happened(found[0]["id"], f"paid {found[0]['id']}") if found else DidNotHappen("The bank does not have it.")
+
+
+wiring = Agent(FunctionModel(played), name="wiring")
+
+
+@wiring.tool_plain
+@agent_tool(resolve=bank_says)
+def wire(order: str, amount: int) -> str:
+    """Pay, and say later whether it happened."""
+    line("wires", order=order, amount=amount)
+    stand("wire before")
+    reference = paid(order, amount)
+    stand("wire after")
+    return f"paid {reference}"
+
+
+wirer = app.agent("wirer", agent=wiring, budget=BUDGET)
+
+
+# ---------------------------------------------------------------------- approvals of Pydantic AI
+
+approving = Agent(FunctionModel(played), name="approving")
+
+
+@approving.tool_plain(requires_approval=True)
+@agent_tool(review=MANAGER)
+def grant(order: str, amount: int) -> str:
+    """Pay what a person lets pass."""
+    line("grants", order=order, amount=amount)
+    stand("grant before")
+    reference = paid(order, amount)
+    stand("grant after")
+    return f"granted {reference}"
+
+
+@approving.tool
+@agent_tool(review=MANAGER)
+def grant_much(ctx: RunContext[None], order: str, amount: int) -> str:
+    """Asks for an approval itself, where it is much."""
+    line("asks", order=order, amount=amount, approved=ctx.tool_call_approved)
+    if amount > 10 and not ctx.tool_call_approved:
+        raise ApprovalRequired
+    return f"granted {paid(order, amount)}"
+
+
+@approving.tool_plain
+def outside(order: str) -> str:
+    """Handed to something outside."""
+    line("outside", order=order)
+    raise CallDeferred
+
+
+approver = app.agent("approver", agent=approving, budget=BUDGET)
+
+
+# ---------------------------------------------------------------------- MCP
+
+app.receiver("notes", url=Env("MCP_URL", "http://127.0.0.1:9/mcp"), environment="test")
+
+
+class Note(BaseModel):
+    order: str
+    text: str
+
+
+async def watched(ctx: RunContext[Any], call_tool: Any, name: str, arguments: dict[str, Any]) -> Any:
+    """A worker dies on its way to the server, or back."""
+    del ctx
+    stand("mcp before")
+    result = await call_tool(name, arguments)
+    stand("mcp after")
+    return result
+
+
+def server() -> MCPToolset[Any]:
+    """The same server, each time as a toolset of its own: what one believes of it the other does not."""
+    return MCPToolset(os.environ.get("MCP_URL", "http://127.0.0.1:9/mcp"), process_tool_call=watched, init_timeout=5)
+
+
+ledgered = server()
+add_note = app.operation(
+    receiver="notes",
+    contract=Contract(
+        api_version="1",
+        duplicate="costly",
+        classifier=[When(status=200).means("applied"), When(status=400).means("refused")],
+        procedure="Read the notes of the order.",
+    ),
+    business_key="order",
+    owner="lead",
+)(mcp_tool(ledgered, "add_note", Note))
+
+believer = app.agent(
+    "believer", agent=Agent(FunctionModel(played), name="b", toolsets=[trusted(server()).prefixed("n")]), budget=BUDGET
+)
+doubter = app.agent("doubter", agent=Agent(FunctionModel(played), name="d", toolsets=[server()]), budget=BUDGET)
+writer = app.agent(
+    "writer",
+    agent=Agent(FunctionModel(played), name="w", toolsets=[ledgered.filtered(lambda ctx, tool: True).prefixed("n")]),
+    budget=BUDGET,
+    operations=[add_note],
+)
+
+
+# ---------------------------------------------------------------------- another agent
+
+asker = app.agent(
+    "asker", agent=Agent(FunctionModel(played), name="asker"), budget=BUDGET, operations=[wirer, approver]
+)
+
+
+def asked_twice(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Drive the run until its tool was asked twice in vain, and die."""
+    place(app, arguments, say)
+
+    def seen(when: str, names: Sequence[str]) -> None:
+        if when == "after" and "operation.looked_up" in names and times("asked_itself") >= 2:
+            pthread_kill(get_ident(), SIGKILL)
+
+    app.boundaries.observers.append(seen)
+    asyncio.run(drive(app, arguments["run_id"]))
