@@ -83,7 +83,7 @@ def grant(order: str, amount: int) -> str:
 
 @approving.tool
 @agent_tool(review=MANAGER)
-def grant_much(ctx: RunContext[None], order: str, amount: int) -> str:
+def grant_much(ctx: RunContext[object], order: str, amount: int) -> str:
     """Asks for an approval itself, where it is much."""
     line("asks", order=order, amount=amount, approved=ctx.tool_call_approved)
     if amount > 10 and not ctx.tool_call_approved:
