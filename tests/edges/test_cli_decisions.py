@@ -3,9 +3,11 @@
 import hashlib
 import json
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -221,6 +223,41 @@ def test_a_model_that_cannot_be_asked(stored: Shop, tmp_path: Path) -> None:
     assert "500" in item["problem"] and ended.data["now"] == {
         "requests": 0, "input_tokens": 0, "output_tokens": 0, "cost_micros": None, "unpriced": 0,
     }  # fmt: skip
+
+
+def test_nothing_to_compare_is_no_success(stored: Shop) -> None:
+    ended = stored.cli.json("decisions", "replay", "--model", "test", "--agent", "app:buyer", "--of", "nobody")
+    assert (ended.status, ended.data["items"]) == (1, [])
+    assert [each["code"] for each in ended.document["warnings"]] == ["nothing_compared"]
+
+
+def test_a_damaged_case_fails_alone(stored: Shop, tmp_path: Path) -> None:
+    exported(stored, tmp_path / "all.json", "--limit", "1")
+    document = json.loads((tmp_path / "all.json").read_text())
+    document["cases"].append({"inputs": {"messages": [{"kind": "nothing"}]}, "expected_output": None})
+    document["cases"].append({"inputs": {"messages": []}, "expected_output": {"kind": "response"}})
+    (tmp_path / "all.json").write_text(json.dumps(document))
+    words = ("decisions", "replay", str(tmp_path / "all.json"), "--model", "test", "--agent", "app:buyer")
+    items = stored.cli.json(*words).data["items"]
+    assert [each["status"] for each in items] == ["different", "failed", "failed"]
+    assert stored.cli.refused(*words, "--verdict", "good") == (2, "usage")
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("yaml", ("decisions", "export", "--out", "all.yaml")),
+        ("pydantic_ai", ("decisions", "replay", "--model", "test")),
+    ],
+)
+def test_the_extra_is_named_where_it_is_not_installed(stored: Shop, module: str, words: tuple[str, ...]) -> None:
+    ours = [name for name in sys.modules if name.startswith(("counterfoil.agents", module))]
+    with mock.patch.dict(sys.modules):
+        for name in ours:
+            del sys.modules[name]
+        sys.modules[module] = None  # type: ignore[assignment]
+        assert stored.cli.refused(*words) == (6, "tool_missing")
+        assert stored.cli.json("decisions", "usage").data["total"]["decisions"] == 5
 
 
 @pytest.mark.parametrize(

@@ -199,14 +199,15 @@ def instant(text: str | None) -> int | None:
 Item = tuple[RunRecord, Decided, dict[str, Any]]
 
 
-def _check(wanted: DecisionFilter) -> None:
+def check(wanted: DecisionFilter) -> None:
+    """Raises Refused(usage) for a verdict that there is not."""
     if wanted.verdict is not None and wanted.verdict not in VERDICTS:
         raise Refused("usage", problem=f"there is no verdict {wanted.verdict!r}; there are {', '.join(VERDICTS)}")
 
 
 def _found(reader: Reader, wanted: DecisionFilter, workflows: Workflows) -> Iterator[Item]:
     """What fits, the newest first."""
-    _check(wanted)
+    check(wanted)
     since = instant(wanted.since)
     for run in _runs(reader, wanted, workflows, since):
         for item in reversed(_of_run(reader, run)):

@@ -50,17 +50,18 @@ async def replay(cases: Sequence[dict[str, Any]], wanted: Replay) -> dict[str, A
 async def _held(asker: Any, case: dict[str, Any], wanted: Replay) -> dict[str, Any]:
     metadata: dict[str, Any] = case["metadata"]
     versions: dict[str, Any] = metadata.get("versions") or {}
-    saved = saved_output(case)
+    saved: Any = None
     none: list[dict[str, Any]] = []
     item: dict[str, Any] = {
         "name": case["name"], "decision_id": metadata.get("decision_id"), "verdict": metadata.get("verdict"),
         "saved_model": versions.get("model"), "prompt_version": versions.get("prompt_version"),
     }  # fmt: skip
     try:
+        saved = saved_output(case)
         asked = await asker.ask(case["inputs"], case["expected_output"])
     except Refused:
         raise
-    except Exception as problem:  # whatever a model, its provider or the network says
+    except Exception as problem:  # whatever a model, its provider, the network or a damaged case says
         said = f"{type(problem).__name__}: {problem}"
         nothing: dict[str, Any] = {"output": None, "usage": {}, "cost_micros": None}
         return item | {"status": "failed", "problem": said, "differences": none, "saved_output": saved} | nothing

@@ -1,5 +1,7 @@
 """`counterfoil decisions`."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 decisions = group("decisions", "What models answered, what came of it, and what another model would have answered.")
 
 FOUND_SOMETHING = 1
+INSTALL = "pip install 'counterfoil[agents]'"
 USED = "{requests, input_tokens, output_tokens, cost_micros, unpriced}"
 EXPORTED = "{file, format: yaml|json, cases, verdicts:{name:count}, missing:[{decision_id, code, problem}], more}"
 REPLAYED = (
@@ -88,10 +91,12 @@ def export(
     from collections import Counter
     from pathlib import Path
 
-    from counterfoil.agents.datasets import dataset_text, form_of
+    wanted = _wanted(workflow, agent, since, verdict, conversation, limit)
+    with _agents_extra():
+        from counterfoil.agents.datasets import dataset_text, form_of
 
-    form = form_of(out)
-    found = invocation.app().decisions.cases(_wanted(workflow, agent, since, verdict, conversation, limit))
+        form = form_of(out)
+        found = invocation.app().decisions.cases(wanted)
     with Path(out).open("x", encoding="utf-8") as file:
         file.write(dataset_text(workflow or agent or "decisions", found["cases"], form))
     data = {
@@ -129,23 +134,38 @@ def replay(  # noqa: PLR0913 - an option each
     limit: AtMost = None,
 ) -> Any:
     """Ask another model, or under another prompt, and show what differs. Nothing is written, no tool is run, no receiver
-    is reached. Exit 1 when an answer differs, or none came."""
+    is reached. Exit 1 when an answer differs, none came, or nothing was compared."""
     if not model:
         raise Refused("usage", problem="name the model with --model PROVIDER:NAME")
     wanted = _wanted(workflow, of, since, verdict, conversation, limit)
     text = None if prompt is None else _text(prompt)
     known = None if agent is None else _agent(agent)
-    found = invocation.app().decisions.cases(wanted) if file is None else _cases_of(file, wanted)
     from counterfoil.app.replays import Replay, replay
 
-    held = awaited(replay(found["cases"], Replay(model, text, known, ignore or (), at_once)))
+    with _agents_extra():
+        found = invocation.app().decisions.cases(wanted) if file is None else _cases_of(file, wanted)
+        held = awaited(replay(found["cases"], Replay(model, text, known, ignore or (), at_once)))
     data = held | {"prompt": prompt, "agent": agent, "source": file, "missing": found["missing"]}
     for name in held["left_out"]:
         invocation.warn(
             "tools_left_out", f"The tools of {name} were not offered to the model: only a server lists them."
         )
-    sound = not (data["different"] or data["failed"] or data["missing"])
+    compared: list[Any] = held["items"]
+    if not compared:
+        invocation.warn("nothing_compared", "No decision fits, so nobody was asked.")
+    sound = data["equal"] == len(compared) > 0 and not data["missing"]
     return Answer(data, 0 if sound else FOUND_SOMETHING)
+
+
+@contextmanager
+def _agents_extra() -> Generator[None]:
+    """Raises Refused(tool_missing) where the extra is not installed: the rest of the noun does without."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        raise Refused(
+            "tool_missing", tool=f"The Python package {problem.name}", install=f"Install it: {INSTALL}"
+        ) from problem
 
 
 def _wanted(
@@ -166,8 +186,9 @@ def _cases_of(file: str, wanted: "DecisionFilter") -> dict[str, Any]:
     from pathlib import Path
 
     from counterfoil.agents.datasets import cases_in, form_of
-    from counterfoil.app.decisions import fits
+    from counterfoil.app.decisions import check, fits
 
+    check(wanted)
     form_of(file)
     cases = [case for case in cases_in(Path(file).read_bytes(), file) if fits(case["metadata"], wanted)]
     return {"cases": cases[-wanted.limit :] if wanted.limit else cases, "missing": []}
