@@ -81,7 +81,8 @@ class Stories:
 
     async def _tell_all(self) -> None:
         turns = asyncio.Semaphore(AT_A_TIME)
-        async with WarmProcess(APPS["onboarding"], self._folder / "warm.log") as warm:
+        name = next((options.name for options in self._told), "onboarding")
+        async with WarmProcess(APPS[name], self._folder / "warm.log") as warm:
             await asyncio.gather(*(self._tell(options, n, warm, turns) for n, options in enumerate(self._told)))
 
     async def _tell(self, options: DemoOptions, n: int, warm: WarmProcess, turns: asyncio.Semaphore) -> None:

@@ -42,7 +42,9 @@ def add_to(root: Group) -> None:
     @root.command("demo", data="{stories:[STORY], paths:{db, log}}", shows=nothing, also=(FOUND,))
     def demo(  # noqa: PLR0913 - each is an option of the command
         invocation: Invocation,
-        name: Annotated[str, typer.Argument(metavar="[onboarding|refund]", help="Which example.")] = "onboarding",
+        name: Annotated[
+            str, typer.Argument(metavar="[onboarding|refund|support]", help="Which example.")
+        ] = "onboarding",
         receiver: Annotated[
             str | None, typer.Option(help="Story 1 alone, against this kind: key, lookup, none.")
         ] = None,

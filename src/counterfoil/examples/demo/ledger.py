@@ -10,7 +10,7 @@ from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.recovery_cases import CASES, Case
 from counterfoil.rules.recovery_rulings import Kind
-from counterfoil.testing.loopback.digest import digest_of
+from counterfoil.testing.loopback.digest import as_object, digest_of
 
 
 def _case(kind: Kind) -> Case:
@@ -60,9 +60,11 @@ class Ledger:
         return found
 
     def decisions(self, run_id: str) -> Counter[str]:
-        """The digests of the accepted outputs, each as often as it was accepted."""
+        """What was accepted, each as often as it was: an output by its digest, an agent's response by its provider's id."""
         found: Counter[str] = Counter()
         for entry in self.entries(run_id):
             if entry.kind is EntryKind.DECISION:
-                found[digest_of(json.loads(entry.body)["data"]["output"])] += 1
+                output = json.loads(entry.body)["data"]["output"]
+                response = as_object(output).get("provider_response_id")
+                found[str(response) if response else digest_of(output)] += 1
         return found

@@ -2,7 +2,6 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,9 +12,9 @@ from rich.console import Console
 from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.engine.clock import SystemClock
-from counterfoil.examples.demo import onboarding, payments, refund, shown
+from counterfoil.examples.demo import onboarding, payments, refund, shown, support
 from counterfoil.examples.demo.ledger import Ledger
-from counterfoil.examples.demo.model import LocalModel, ProviderModel
+from counterfoil.examples.demo.model import ProviderModel
 from counterfoil.examples.demo.options import DemoOptions
 from counterfoil.examples.demo.processes import Commands, Crash, WarmProcess
 from counterfoil.examples.demo.story import Stage, Staged, Story
@@ -27,7 +26,7 @@ _OURS = ("COUNTERFOIL_DB", "COUNTERFOIL_APP", "COUNTERFOIL_SECRET", "COUNTERFOIL
 LOG = "demo.log"
 NEEDED = ("pydantic_ai", "openai", "pypdf")
 INSTALL = "pip install 'counterfoil[demo]'"
-APPS = {"onboarding": onboarding.APP, "refund": refund.APP}
+APPS = {"onboarding": onboarding.APP, "refund": refund.APP, "support": support.APP}
 
 
 def run_demo(given: object) -> dict[str, Any]:
@@ -36,7 +35,7 @@ def run_demo(given: object) -> dict[str, Any]:
     The telling goes to `console`, by default on standard error. Raises Refused: usage, unknown_boundary, tool_missing.
     """
     options = DemoOptions.of(given)
-    for package in NEEDED:
+    for package in (*NEEDED, *(support.NEEDED if options.name == "support" else ())):
         if find_spec(package) is None:
             raise Refused("tool_missing", tool=f"The Python package {package}", install=f"Install it: {INSTALL}")
     if options.name == "refund":
@@ -65,6 +64,8 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
         if options.name == "refund":
             environment["STRIPE_KEY"] = payments.KEY
             staged = refund.stories(stack.enter_context(payments.PaymentProvider()), folder)
+        elif options.name == "support":
+            staged = support.stories(options, folder)
         else:
             staged = onboarding.stories(options, folder)
         app = App("demo", db=paths["db"])
@@ -73,7 +74,7 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
         commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
         _ = (await commands.run("init", str(folder), "--app", APPS[options.name])).data
         for each in staged:
-            story = await _tell(each, commands, app, telling, ProviderModel if provider else LocalModel)
+            story = await _tell(each, commands, app, telling, provider=provider)
             stories.append(story)
             problems += each.plan.problems(story)
     telling.closing(stories, paths, problems)
@@ -82,12 +83,11 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
 
-async def _tell(
-    staged: Staged, commands: Commands, app: App, telling: Telling, model: Callable[[], LocalModel]
-) -> dict[str, Any]:
+async def _tell(staged: Staged, commands: Commands, app: App, telling: Telling, *, provider: bool) -> dict[str, Any]:
     """One story, with a receiver and a model server of its own."""
+    model = ProviderModel if provider else staged.model
     with await asyncio.to_thread(staged.receiver) as receiver, await asyncio.to_thread(model) as asked:
-        own = commands.of_story({**asked.environment, staged.url_name: receiver.url}, Crash(staged.crash_at))
+        own = commands.of_story({**asked.environment, **staged.environment(receiver)}, Crash(staged.crash_at))
         return await Story(staged.plan, Stage(own, Ledger(app), asked, receiver, SystemClock(), telling)).tell()
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from counterfoil.engine.boundaries import crash_point
 from counterfoil.model.errors import Refused
 
-STORIES = ("onboarding", "refund")
+STORIES = ("onboarding", "refund", "support")
 KINDS = ("key", "lookup", "none")
 FAULTS = ("drop-reply", "error-after-accept", "hang", "refuse", "slow")
 
@@ -49,11 +49,15 @@ class DemoOptions:
         _among("--receiver", self.receiver, KINDS)
         _among("--fault", self.fault, FAULTS)
         _among("--engine", self.engine, ("embedded",))
-        if self.serve is not None and (self.name == "refund" or self.one_story):
+        if self.serve is not None and (self.name != "onboarding" or self.one_story):
             raise Refused("usage", problem="--console shows the three stories of the onboarding")
         if self.name == "refund" and (self.one_story or self.input is not None):
             raise Refused(
                 "usage", problem="the stories of the refund choose receiver, crash, fault and input themselves"
+            )
+        if self.name == "support" and any((self.receiver, self.receiver_url, self.fault, self.input)):
+            raise Refused(
+                "usage", problem="the story of the support desk takes --crash-at, and no receiver, fault or input"
             )
         if self.input is not None and not Path(self.input).is_dir():
             raise Refused("usage", problem=f"--input {self.input!r} is not a folder")

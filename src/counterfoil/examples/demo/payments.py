@@ -102,6 +102,11 @@ class PaymentProvider:
 class ProviderReceiver:
     """The provider behind our proxy, seen from one charge. Requests are those of this story."""
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its url says all."""
+        return {}
+
     def __init__(self, provider: PaymentProvider, charge: str, *, fault: str | None = None) -> None:
         self._provider, self._charge = provider, charge
         self._proxy = ProxyProcess(provider.url, fault=fault)

@@ -17,6 +17,11 @@ class Receiver(Protocol):
 
     url: str
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """More variables that the application needs to reach it."""
+        ...
+
     def witness(self) -> dict[str, Any]: ...
 
     def close(self) -> int: ...
@@ -24,6 +29,11 @@ class Receiver(Protocol):
 
 class SandboxReceiver(SandboxProcess):
     """The sandbox, as a process of its own."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its url says all."""
+        return {}
 
     def witness(self) -> dict[str, Any]:
         """By its control address, which shows what its record file holds."""
@@ -42,6 +52,11 @@ class OtherReceiver:
 
     Records are those that came into being since this was made, if it tells them at its control address; else null.
     """
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its url says all."""
+        return {}
 
     def __init__(self, url: str, *, fault: str | None = None) -> None:
         self._to = url.rstrip("/")

@@ -37,15 +37,18 @@ class Plan:
     reason: str | None = None  # under which it must be parked
     records: int = 1
     refused_once: bool = False  # the receiver refuses once; a person corrects the cause and retries
+    operation: str | None = None  # the one that is shown; None: the last
 
     def problems(self, told: dict[str, Any]) -> list[str]:
         """What of a told story is not as it must be."""
         run, held = told["run"], told["receiver"]["records"]
+        others = [other["records"] for other in told["receiver"].get("others", {}).values()]
         doubt = bool(run["uncertain"]) and run["owner"] and run["deadline_at"] and run["next_action"]["command"]
         checked = {
             f"it ended {told['outcome']}": self.ends in (None, told["outcome"]),
             f"it is parked as {run['reason']}": self.reason in (None, run["reason"]),
             f"the receiver holds {held} records": held in (None, self.records) or (doubt and held == 0),
+            f"the other receivers hold {others} records": all(n == 1 or (doubt and n == 0) for n in others),
             "it is unresolved and nobody is asked": told["outcome"] == "succeeded" or run["next_action"]["command"],
             "the same request made another run": told["resubmitted"]
             == {"run_id": run["run_id"], "admitted": "existing"},
@@ -61,6 +64,11 @@ class Staged:
     crash_at: str | None
     receiver: Callable[[], AbstractContextManager[Receiver]]
     url_name: str
+    model: Callable[[], LocalModel] = LocalModel
+
+    def environment(self, receiver: Receiver) -> dict[str, str]:
+        """The variables that make the application reach it."""
+        return {self.url_name: receiver.url, **receiver.environment}
 
 
 @dataclass(slots=True)
@@ -224,7 +232,8 @@ class Story:
         stage, crash = self.stage, self.stage.commands.crash
         shown = stage.ledger.app.runs.show(run.run_id)
         operations: list[dict[str, Any]] = shown["records"]["operations"]
-        operation = operations[-1] if operations else None
+        named = [each for each in operations if self.plan.operation in (None, each["operation"])]
+        operation = named[-1] if named else None
         succeeded = shown["state"] == RunState.COMPLETED and operation is not None
         how, case = stage.ledger.recovered(run.run_id, self._crashed_at)
         letter = None if case is None else case.letter

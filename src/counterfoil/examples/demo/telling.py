@@ -126,6 +126,7 @@ def _column(story: dict[str, Any]) -> dict[str, str]:
         "killed": f"{crash['pid']} at {crash['boundary']}" if crash else "nobody",
         "recovered": _recovered(story),
         "receiver's own records": f"{receiver['records']} {' '.join(receiver['record_ids'])}".strip(),
+        **{f"records of {name}": str(other["records"]) for name, other in receiver.get("others", {}).items()},
         "requests there": str(receiver["requests"]),
         "model": f"{model['requests']} asked, {model['decisions']} decided, {model['lost']} lost",
         "outcome": story["outcome"],
