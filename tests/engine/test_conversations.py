@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from counterfoil.engine.admission import Admit, WhenBusy, seen_of
+from counterfoil.engine.leases import Claim, _claimable
+from counterfoil.engine.steering import TakeSteer, unread_steers
 from counterfoil.engine.submission import submission
 from counterfoil.model import ids
 from counterfoil.model.conversation import ConversationRecord, SignalRecord, TurnRecord
+from counterfoil.model.run import RunState
+from counterfoil.testing.conformance.samples import run_named
 from tests.engine.house import House
 from tests.engine.talks import agent, go, history, refused, send, turns
 
@@ -91,6 +95,7 @@ def test_follow_ups_begin_one_after_the_other(talking: House) -> None:
                 second["run_id"], "other", {}, signal_id="x"
             )  # wakes whoever is not held back
             await go(talking, second["run_id"])
+            assert talking.run(second["run_id"]).due_at is None, "no worker looks at it again and again"
             shown = talking.app.conversations.show("c")
             assert (shown["at_work"]["run_id"], shown["queued"]) == (first["run_id"], 2)
             await go(talking, first["run_id"])
@@ -231,6 +236,66 @@ def test_a_message_that_comes_as_the_turn_ends_looks_again(talking: House) -> No
         assert turns(talking) == [(1, "message", "hello"), (2, "message", "x")]
         second = await send(talking, "y", when_busy="follow_up")
         assert second["admitted"] == "follow_up"
+        talking.clean()
+
+    asyncio.run(story())
+
+
+def test_a_queued_turn_is_not_claimed_even_where_it_is_due(talking: House) -> None:
+    due = replace(run_named("run_1", 1), state=RunState.WAITING, due_at=5, after_run_id="run_0")
+    assert not _claimable(due, 9)
+    assert _claimable(replace(due, after_run_id=None), 9)
+    assert _claimable(replace(due, cancel_asked=1), 9), "to be cancelled it needs not wait"
+
+
+def test_a_steer_is_read_once_and_not_at_all_once_it_is_withdrawn(talking: House) -> None:
+    async def story() -> None:
+        opened = talking.app.open()
+        first = await send(talking, "wait")
+        one = await send(talking, "one", when_busy="steer")
+        two = await send(talking, "two", when_busy="steer")
+        await talking.app.runs.cancel(two["run_id"])
+        run = await opened.write(Claim(first["run_id"], "wrk_1", opened.deadlines))
+
+        def take(steer: dict[str, Any], position: str) -> TakeSteer:
+            return TakeSteer(first["run_id"], run.fence, position, steer["run_id"], opened.deadlines)
+
+        assert await opened.write(take(two, "1")) is None
+        assert (await opened.write(take(one, "1"))).position == "1"
+        assert await opened.write(take(one, "2")) is None
+        with opened.read() as reader:
+            assert [steer.signal_id for steer in unread_steers(reader, first["run_id"])] == [two["run_id"]]
+        await refused("fence_lost", opened.write(replace(take(one, "3"), fence=run.fence - 1)))
+        talking.clean()
+
+    asyncio.run(story())
+
+
+def test_an_admission_whose_queue_moved_looks_again(talking: House) -> None:
+    """It would wait for a turn that has ended: nobody would ever wake it."""
+
+    async def story() -> None:
+        opened = talking.app.open()
+        first = await send(talking, "wait")
+        second, third = [await send(talking, text, when_busy="follow_up") for text in ("2", "3")]
+        async with talking.working():
+            await talking.state(first["run_id"], "waiting")
+            await talking.app.runs.cancel(third["run_id"])
+            await talking.state(third["run_id"], "cancelled")
+            with opened.read() as reader:
+                stale = seen_of(reader, first["conversation_id"])
+            assert (stale.head, stale.at_work, stale.before) == (third["run_id"], first["run_id"], second["run_id"])
+            await talking.app.runs.cancel(second["run_id"])
+            await talking.state(second["run_id"], "cancelled")
+            begun = submission(
+                opened.installation_id, opened.registry.newest("refunds"), {"text": "4", "conversation": "c"}, "4",
+                opened.deadlines,
+            )  # fmt: skip
+            verb = Admit.of(begun, opened.installation_id, "c", stale, when_busy=WhenBusy.FOLLOW_UP)
+            assert await opened.write(verb) is None
+            fourth = await send(talking, "4", "4", when_busy="follow_up")
+            await go(talking, first["run_id"])
+            await talking.state(fourth["run_id"], "completed")
         talking.clean()
 
     asyncio.run(story())

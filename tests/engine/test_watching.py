@@ -93,6 +93,16 @@ def test_first_a_snapshot_then_what_happens_turn_by_turn(talking: House) -> None
     asyncio.run(story())
 
 
+def test_what_is_queued_is_told_when_its_turn_has_come(talking: House) -> None:
+    async def story() -> None:
+        await send(talking, "wait")
+        await send(talking, "2", when_busy="follow_up")
+        items = [item async for item in talking.app.conversations.watch("c", position=":-1", seconds=0)]
+        assert {item["n"] for item in items} == {1}
+
+    asyncio.run(story())
+
+
 def test_every_position_goes_on_without_a_gap_or_a_repeat(talking: House) -> None:
     async def story() -> None:
         runs: list[str] = []
