@@ -20,7 +20,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
 from counterfoil.model import ids
 from counterfoil.model.codec import parsed
-from counterfoil.model.conversation import ConversationRecord, TurnRecord
+from counterfoil.model.conversation import ConversationRecord, TurnKind, TurnRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Reader, Workflows
@@ -115,6 +115,23 @@ class Conversations:
             "admitted": admitted.as_, "conversation_id": own.conversation_id, "conversation": own.name,
             "turn": admitted.n, "into": admitted.into,
         }  # fmt: skip
+
+    async def compact(self, conversation: str, *, by: Actor | str | None = None) -> dict[str, Any]:
+        """Tell what was said in short, by a turn of its own behind those that wait: later turns begin with that. As `send`.
+
+        Asked for twice without a turn between, it is one. What was said stays readable. Raises Refused(not_found).
+        """
+        opened = self._opened()
+        with opened.read() as reader:
+            known = conversation_of(reader, conversation)
+            head = reader.get(TurnRecord, known.head_run_id or "")
+        behind = known.turns - (head is not None and head.kind is TurnKind.COMPACTION)
+        request_id = f"compact {known.conversation_id} {behind}"
+        workflow = agent_of(opened, known.agent)
+        admitted = await admit(
+            opened, workflow, "", known.name, request_id, WhenBusy.FOLLOW_UP, by=named(by), kind=TurnKind.COMPACTION
+        )
+        return self._accepted(opened, admitted)
 
     def answered_by(self, run_id: str) -> str:
         """The run whose result answers a message: its own turn's, or for a steer that was read the turn that read it."""
@@ -230,6 +247,7 @@ async def admit(
     when_busy: WhenBusy,
     *,
     by: str | None = None,
+    kind: TurnKind = TurnKind.MESSAGE,
 ) -> Admitted:
     """One message through the writer, looking again as often as the conversation moved on meanwhile."""
     where, adapter = signature_of(workflow.function, skip=1).inputs[0]
@@ -240,7 +258,7 @@ async def admit(
     while True:
         with opened.read() as reader:
             seen = seen_of(reader, conversation_id)
-        verb = Admit.of(begun, opened.installation_id, conversation, seen, when_busy=when_busy)
+        verb = Admit.of(begun, opened.installation_id, conversation, seen, when_busy=when_busy, kind=kind)
         admitted: Admitted | None = await opened.write(verb)
         if admitted is not None:
             return admitted

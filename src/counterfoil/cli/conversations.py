@@ -120,6 +120,12 @@ def reset(invocation: Invocation, conversation: Which, reason: Reason = "", by: 
     return awaited(invocation.app().conversations.reset(conversation, reason=reason, by=by))
 
 
+@conversations.command("compact", data="SENT", shows=pages.sent)
+def compact(invocation: Invocation, conversation: Which, by: By = None) -> Any:
+    """Have the agent tell what was said in short: later turns begin with that. What was said stays readable."""
+    return awaited(invocation.with_code().conversations.compact(conversation, by=by))
+
+
 @conversations.command("abort", data=ABORTED, shows=pages.aborted)
 def abort(
     invocation: Invocation,

@@ -80,6 +80,10 @@ class DeskConversations:
             look.must(Wish(Act.SUBMIT, to))
         return await self._noun.handoff(conversation_id, to=to, note=note, by=self._sight.actor)
 
+    async def compact(self, conversation: str) -> dict[str, Any]:
+        """Tell what was said in short, in the person's name."""
+        return await self._noun.compact(self._may(conversation), by=self._sight.actor)
+
     async def settings(self, conversation: str, *, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change settings, in the person's name."""
         return await self._noun.settings(self._may(conversation), changes=changes, by=self._sight.actor)
