@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.toolsets import AbstractToolset
 
 from counterfoil import (
     App,
@@ -31,7 +32,7 @@ from counterfoil import (
     Target,
     When,
 )
-from counterfoil.agents import agent_tool
+from counterfoil.agents import agent_tool, trusted
 from counterfoil.examples.support_desk import orders
 from counterfoil.examples.support_desk.mail import Mail, found_in, message_id_of, read_back, relay, submit, written
 from counterfoil.model.contract import Reference
@@ -147,21 +148,21 @@ desk_agent.tool_plain(agent_tool(replay="safe")(orders.read_customer))
 
 
 @desk_agent.toolset(per_run_step=False)
-def notes(ctx: RunContext[object]) -> MCPToolset[object] | None:
+def notes(ctx: RunContext[object]) -> AbstractToolset[object] | None:
     """The tools of the notes server, if there is one; asked for in each turn, so that the address is today's."""
     del ctx
     place = environment().get(NOTES_URL)
     # error: a connection that ended says nothing about the note. The default would tell the model that it may try again.
-    return None if place is None else MCPToolset(place, tool_error_behavior="error")
+    return None if place is None else trusted(MCPToolset(place, tool_error_behavior="error"))
 
 
-# add_note is not declared: it runs once, and an interrupted one is a person's. list_notes says itself that it only reads.
+# list_notes says of itself that it only reads, and its server is trusted. add_note says nothing of the kind: it runs once,
+# and an interrupted one is a person's.
 support = app.agent(
     "support",
     agent=desk_agent,
     version=1,
     prompt_version="2026-11",
     operations=[create_refund, send_email],
-    safe={"list_notes"},
     budget=Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="support-desk"),
 )
