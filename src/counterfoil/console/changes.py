@@ -49,7 +49,7 @@ class Following:
 
     def __init__(self, app: App, changed: asyncio.Event) -> None:
         self._opened = app.open()
-        self._changed = changed
+        self._changed = self.arrived = changed  # who waits is also woken by whoever sets it
         self._version = self._opened.database.data_version()
 
     async def wait(self, closing: asyncio.Event, until_us: int) -> bool:

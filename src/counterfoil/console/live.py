@@ -23,7 +23,7 @@ _LONGEST_NUMBER = 16
 
 def everything(request: Request) -> StreamingResponse:
     """`changed` at once and after any commit, `alive` otherwise; ends when the console closes or the session does."""
-    return _streamed(_any_messages(request, console_of(request)))
+    return streamed(_any_messages(request, console_of(request)))
 
 
 def one_run(request: Request, at: Desk, run: str, seen: int) -> StreamingResponse:
@@ -31,37 +31,38 @@ def one_run(request: Request, at: Desk, run: str, seen: int) -> StreamingRespons
     run_id = str(at.runs.show(run)["run_id"])
     resumed = request.headers.get("Last-Event-ID", "")
     known = int(resumed) if resumed.isdecimal() and len(resumed) < _LONGEST_NUMBER else seen
-    return _streamed(_run_messages(request, console_of(request), at, run_id, known))
+    return streamed(_run_messages(request, console_of(request), at, run_id, known))
 
 
-def _streamed(messages: AsyncGenerator[str]) -> StreamingResponse:
+def streamed(messages: AsyncGenerator[str]) -> StreamingResponse:
+    """Server-sent messages as an answer."""
     return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 async def _any_messages(request: Request, console: Console) -> AsyncGenerator[str]:
     async with console.changes.of_any() as following:
         # What was committed between the page and its stream is in neither: a list is fetched once more.
-        yield f"retry: {RETRY_MS}\n\n{_message('changed')}"
-        while await _goes_on(request, console):
+        yield f"retry: {RETRY_MS}\n\n{message('changed')}"
+        while await goes_on(request, console):
             changed = await _waited(console, following)
-            if not await _goes_on(request, console):
+            if not await goes_on(request, console):
                 return
-            yield _message("changed" if changed else "alive")
+            yield message("changed" if changed else "alive")
             if changed:
                 await _rest(console)
 
 
 async def _run_messages(request: Request, console: Console, at: Desk, run_id: str, seen: int) -> AsyncGenerator[str]:
     async with console.changes.of_run(run_id) as following:
-        yield f"retry: {RETRY_MS}\n\n{_message('alive')}"
-        while await _goes_on(request, console):
+        yield f"retry: {RETRY_MS}\n\n{message('alive')}"
+        while await goes_on(request, console):
             newest = _newest(at, run_id, seen)
             if newest != seen:
                 seen = newest
-                yield _message("changed", seen)
+                yield message("changed", seen)
                 await _rest(console)
             elif not await _waited(console, following):
-                yield _message("alive")
+                yield message("alive")
 
 
 def _newest(at: Desk, run_id: str, seen: int) -> int:
@@ -81,7 +82,7 @@ async def _rest(console: Console) -> None:
     await clock.wait(console.closing, clock.now_us() + REST_US)
 
 
-async def _goes_on(request: Request, console: Console) -> bool:
+async def goes_on(request: Request, console: Console) -> bool:
     """A stream never outlives the session it was opened in."""
     if console.closing.is_set() or await request.is_disconnected():
         return False
@@ -92,5 +93,6 @@ async def _goes_on(request: Request, console: Console) -> bool:
     return True
 
 
-def _message(name: str, number: int | None = None) -> str:
-    return ("" if number is None else f"id: {number}\n") + f"event: {name}\ndata: {name}\n\n"
+def message(name: str, number: int | str | None = None, data: str | None = None) -> str:
+    """One server-sent message. `number` is its id."""
+    return ("" if number is None else f"id: {number}\n") + f"event: {name}\ndata: {data or name}\n\n"

@@ -27,6 +27,7 @@ from counterfoil.app.desk.reviews import DeskReviews
 from counterfoil.app.desk.runs import DeskRuns
 from counterfoil.app.desk.sight import Sight
 from counterfoil.app.desk.signals import DeskSignals
+from counterfoil.app.desk.turns import DeskTurns
 from counterfoil.model.access import Act
 from counterfoil.model.codec import parsed
 from counterfoil.rules.wishes import about_installation
@@ -63,6 +64,7 @@ class Desk:
         self.metrics = DeskMetrics(sight)
         self.money = DeskMoney(sight)
         self.decisions = DeskDecisions(sight)
+        self.turns = DeskTurns(sight)
         self.access = DeskAccess(sight)
         self.evidence = DeskEvidence(sight)
 

@@ -23,6 +23,7 @@ PAGES = (
     "resolve",
     "review",
     "lists",
+    "conversations",
     "stops",
     "receivers",
     "workers",

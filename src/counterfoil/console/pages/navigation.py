@@ -16,6 +16,7 @@ class Place:
 
 NAVIGATION = (
     Place("inbox", "Inbox", "/inbox", "i"),
+    Place("conversations", "Conversations", "/conversations", "t"),
     Place("runs", "Runs", "/runs", "r"),
     Place("operations", "Operations", "/operations", "o"),
     Place("reviews", "Reviews", "/reviews", "v"),

@@ -155,7 +155,7 @@ def _templates() -> Environment:
         percent=words.percent, scope=words.scope, ago=_at_now(words.ago), until=_at_now(words.until),
         past=_at_now(words.past), reason=words.reason, park_sentence=words.park_sentence, option=words.option,
         plainly=words.plainly, metric=words.metric, figure=figure, measured=measured, budget=words.budget,
-        marked=words.marked,
+        marked=words.marked, shortened=words.shortened, in_order=words.in_order,
     )  # fmt: skip
     found.globals.update(to=_to, static=_static)
     return found

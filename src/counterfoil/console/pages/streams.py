@@ -3,12 +3,12 @@
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from counterfoil.console import live
+from counterfoil.console import live, live_conversation
 from counterfoil.console.signed_in import AtDesk
 
 
 def routes() -> APIRouter:
-    """`/live` for lists, `/live/runs/RUN?seen=SEQUENCE` for what belongs to one run."""
+    """`/live` for lists, `/live/runs/RUN?seen=SEQUENCE` for what belongs to one run, `/live/conversations/ID?seen=MARK`."""
     router = APIRouter()
 
     @router.get("/live")
@@ -19,5 +19,9 @@ def routes() -> APIRouter:
     @router.get("/live/runs/{run}")
     async def one_run(request: Request, run: str, at: AtDesk, seen: int = -1) -> StreamingResponse:
         return live.one_run(request, at, run, seen)
+
+    @router.get("/live/conversations/{conversation}")
+    async def one_conversation(request: Request, conversation: str, at: AtDesk, seen: str = "") -> StreamingResponse:
+        return live_conversation.one_conversation(request, at, conversation, seen)
 
     return router

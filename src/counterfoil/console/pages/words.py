@@ -61,6 +61,22 @@ def short(digest: str) -> str:
     return f"{bare[:12]}…" if len(bare) > 14 else bare
 
 
+def shortened(text: str, longest: int) -> str:
+    """At most so many characters, and a sign that more was there."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+_TURNING = {
+    ord(each): f"\\u{ord(each):04x}"
+    for each in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+}
+
+
+def in_order(text: str) -> str:
+    """Characters that turn the order of what follows are written as their codes: a text reads as it is stored."""
+    return text.translate(_TURNING)
+
+
 def money(amount: dict[str, Any]) -> str:
     """`{minor: 123450, currency: EUR}` is 1,234.50 EUR."""
     digits = digits_of(amount["currency"])

@@ -41,6 +41,7 @@
     stream.addEventListener("open", found);
     stream.addEventListener("changed", () => { found(); changed(); });
     stream.addEventListener("alive", found);
+    stream.addEventListener("partial", (told) => document.body.dispatchEvent(new CustomEvent("partial", { detail: told.data })));
     stream.addEventListener("error", () => {
       stream.close();
       lost();
