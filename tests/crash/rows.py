@@ -34,6 +34,12 @@ ROWS = {
         "one `asked` entry more, its reserve spent",
         "the next worker",
     ),
+    "loop": Row(
+        "twice in one request to the model",
+        "The model is not asked a third time: a crash loop spends no money.",
+        "two lost requests, and `poisoned`",
+        "a person with `runs resume`",
+    ),
     "streaming": Row(
         "while an answer is streamed",
         "The pieces that came were provisional and are dropped. The same question is asked again.",
@@ -56,7 +62,13 @@ ROWS = {
         "in an undeclared tool",
         "It is never run again. The model hears that its outcome is unknown, and goes on with safe tools; every write is held.",
         "one call, `interrupted_tool` when a write or the end is reached",
-        "the tool's `resolve=`, or a person with `operations resolve`",
+        "a person with `operations resolve`",
+    ),
+    "resolve": Row(
+        "in an undeclared tool that has `resolve=`",
+        "Its function is asked what the call did, with growing pauses. What it says closes the call.",
+        "one call, and its function's answer as evidence",
+        "the next worker; a person when the owner's time is over",
     ),
     "again": Row(
         "in an undeclared tool, and the model calls it again",

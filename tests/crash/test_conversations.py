@@ -111,6 +111,7 @@ def test_killed_again_and_again(stage: Stage, point: str) -> None:
     check_whole(stage)
 
 
+@row("abort")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("hit", [1, 2, 3])
 def test_killed_during_an_abort(stage: Stage, hit: int, when: str) -> None:
@@ -131,6 +132,7 @@ OWNERS = {
 }
 
 
+@row("two owners")
 @pytest.mark.parametrize(
     "point", ["", "before:run.submitted#3", "after:run.submitted#3", "before:run.finished#2", "after:run.finished#2"]
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from counterfoil.testing.model_server.process import ModelServerProcess
+from tests.crash.rows import row
 from tests.edges.cli_bench import Cli, installed, order
 
 COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
@@ -69,6 +70,7 @@ def killed(cli: Cli, model: ModelServerProcess, crash_at: str) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 
+@row("loop")
 @pytest.mark.parametrize("options", [(), ("--processes", "2")], ids=["one worker", "a supervised one"])
 def test_killed_twice_in_one_call_it_is_not_asked_a_third_time(
     cli: Cli, model: ModelServerProcess, options: tuple[str, ...]

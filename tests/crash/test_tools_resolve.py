@@ -42,7 +42,7 @@ def entries(turn: Played, kind: str) -> list[dict[str, Any]]:
         return [json.loads(e.body)["data"] for e in reader.entries(turn.run.run_id) if e.kind == kind]
 
 
-@row("undeclared")
+@row("resolve")
 @pytest.mark.parametrize("dies", ["wire before", "wire after"])
 def test_its_first_answer_is_the_tools_result(room: Room, forks: Children, dies: str) -> None:
     async def body() -> None:
@@ -61,7 +61,7 @@ def test_its_first_answer_is_the_tools_result(room: Room, forks: Children, dies:
     asyncio.run(body())
 
 
-@row("undeclared", "held")
+@row("resolve", "held")
 def test_what_it_cannot_tell_yet_is_asked_again(room: Room, forks: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model hears that the outcome is unknown, plans it again, and its call is not run: it hears what had happened."""
     monkeypatch.setenv("BANK_SILENT", "3")
@@ -85,7 +85,7 @@ def test_what_it_cannot_tell_yet_is_asked_again(room: Room, forks: Children, mon
     asyncio.run(body())
 
 
-@row("undeclared")
+@row("resolve")
 def test_what_it_raises_says_nothing_and_a_person_is_called_when_its_owners_time_is_over(
     room: Room, forks: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +119,7 @@ def test_what_it_raises_says_nothing_and_a_person_is_called_when_its_owners_time
     asyncio.run(body())
 
 
-@row("undeclared")
+@row("resolve")
 def test_a_person_may_be_quicker(room: Room, forks: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the run waits to ask again, a person closes the doubt: nobody is asked any more."""
     monkeypatch.setenv("BANK_SILENT", "100000")
