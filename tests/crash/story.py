@@ -26,6 +26,7 @@ from counterfoil import (
     ReviewBy,
     Run,
     Seen,
+    SharedBudget,
     StepFailed,
     When,
     step,
@@ -41,7 +42,7 @@ ANSWERS = [
     When(status="2xx").means("applied"),
     When(status={400, 422}).means("refused"),
 ]
-LOAD = Budget(attempts=20, elapsed=2 * DAY, spend_usd=5, owner="lead")
+LOAD = Budget(attempts=20, elapsed=2 * DAY, spend_usd=5, calls={"read_order": 9}, owner="lead")
 
 
 class Order(BaseModel):
@@ -71,6 +72,8 @@ class Outcome(BaseModel):
 
 
 app = App("crash")
+# Enough for all: what is drawn, held, given back and lost at each death is rebuilt from the journal.
+app.budget(SharedBudget(name="a day", scope="business_day", attempts=500, tokens=10**7, spend_usd=99, owner="lead"))
 for receiver in ("key", "lookup", "none"):
     app.receiver(receiver, url=Env(f"STORY_{receiver.upper()}"), environment="test")
 

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "installation.changed",  # `init`, before the story
     "lease.renewed",  # only a run that works for long
     "step.try_failed",  # story 3
+    "call.drawn",  # only where a budget counts calls of a tool
     "operation.advanced",  # a doubt without an answer
     "operation.looked_up",  # a receiver that is asked
     "run.parked",  # story 2 and 3

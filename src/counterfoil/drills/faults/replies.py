@@ -12,13 +12,12 @@ from counterfoil.drills.stage import Stage
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.exchange import Exchange
 from counterfoil.model.operation import AttemptRecord
+from counterfoil.model.run import BUDGET_REASONS
 from counterfoil.rules.classify import classify
 
 BY_ITS_CLOCK = "counterfoil.drills.faults.acting:live_by_its_clock"
 PAST = timedelta(seconds=1)
-SPENT = frozenset(
-    {"budget_attempts", "budget_elapsed", "budget_spend"}
-)  # a lost answer costs a try, which a budget may lack
+SPENT = BUDGET_REASONS  # a lost answer costs a try, which a budget may lack
 
 
 def cases(fault: str) -> Callable[[Learned], Iterator[Planned]]:

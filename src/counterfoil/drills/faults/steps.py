@@ -10,9 +10,10 @@ from counterfoil.drills.life import live
 from counterfoil.drills.stage import Stage
 from counterfoil.engine import call_step
 from counterfoil.engine.definitions import step_of
+from counterfoil.model.run import BUDGET_REASONS
 
 BROKEN = "counterfoil.drills.faults.steps:broken"
-STANDS = frozenset({"budget_attempts", "budget_elapsed", "budget_spend", "step_failed"})
+STANDS = BUDGET_REASONS | {"step_failed"}
 
 
 def cases(learned: Learned) -> Iterator[Planned]:
