@@ -1,5 +1,7 @@
 """One fork server and one receiver of each kind for all tests of a process; a part of each receiver for each test."""
 
+import os
+import socket
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -33,6 +35,16 @@ def receivers() -> Iterator[dict[str, SandboxProcess]]:
 def servers() -> Iterator[Children]:
     with Children("tests.crash.desk:app") as forked:
         yield forked
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Children]:
+    """Of the agents whose tools say what they are. Their MCP server has one address for all tests: a toolset keeps it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        os.environ["MCP_URL"] = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    with Children("tests.crash.tools:app") as forked:
+        yield forked
+    del os.environ["MCP_URL"]
 
 
 @pytest.fixture

@@ -1,45 +1,22 @@
 """An undeclared tool that is interrupted is asked itself what it did: its function's answer closes the call, and no person."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import Refused
 from counterfoil.model.receipt import ReceiptRecord
-from counterfoil.testing import Bench
 from counterfoil.testing.bench import SECRET
 from counterfoil.testing.children import Children
 from tests.crash import tools
 from tests.crash.rows import row
-from tests.crash.turns import DONE, Played, Room
+from tests.crash.tool_turns import entries, played
+from tests.crash.turns import DONE, Room
 
 WIRE = {"order": "o-1", "amount": 5}
 SCRIPT: list[Any] = [[["wire", WIRE]], DONE]
 AGAIN: list[Any] = [[["wire", WIRE]], [["wire", WIRE]], DONE]  # the second call is held, and not run
-
-
-@pytest.fixture(scope="module")
-def forks() -> Iterator[Children]:
-    with Children("tests.crash.tools:app") as forked:
-        yield forked
-
-
-@asynccontextmanager
-async def played(room: Room, forks: Children, agent: Any, script: list[Any]) -> AsyncGenerator[Played]:
-    async with Bench(tools.app, room.folder, children=forks) as bench:
-        run = await bench.submit(agent.workflow, Turn(text=json.dumps(script)), request_id="r-1")
-        yield Played(room, bench, run)
-
-
-def entries(turn: Played, kind: str) -> list[dict[str, Any]]:
-    """What the journal says of this kind."""
-    with turn.bench.app.open().read() as reader:
-        return [json.loads(e.body)["data"] for e in reader.entries(turn.run.run_id) if e.kind == kind]
 
 
 @row("resolve")

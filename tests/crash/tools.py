@@ -167,3 +167,16 @@ def asked_twice(app: App, arguments: dict[str, Any], say: Callable[[object], Non
 
     app.boundaries.observers.append(seen)
     asyncio.run(drive(app, arguments["run_id"]))
+
+
+def tried_twice(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Drive the run until it failed twice to reach a server, and die."""
+    place(app, arguments, say)
+    tried = iter(range(9))
+
+    def seen(when: str, names: Sequence[str]) -> None:
+        if when == "after" and "step.try_failed" in names and next(tried) == 1:
+            pthread_kill(get_ident(), SIGKILL)
+
+    app.boundaries.observers.append(seen)
+    asyncio.run(drive(app, arguments["run_id"]))

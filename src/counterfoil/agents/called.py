@@ -14,9 +14,10 @@ from counterfoil.agents.declared import set_current_run
 from counterfoil.agents.marked import Mark
 from counterfoil.agents.messages import returned_of, returned_plain
 from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, answer_of, at_hand, said_by, telling
+from counterfoil.engine.call_perform import payload_adapter
 from counterfoil.engine.call_tool import Interrupted, again, held, once_only, receipt_of
 from counterfoil.engine.context import EmbeddedRun
-from counterfoil.engine.definitions import Operation, Step, Workflow
+from counterfoil.engine.definitions import Operation, Step, Workflow, loaded
 from counterfoil.model.budget import Retry
 from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import (
@@ -145,6 +146,8 @@ class Calls:
     async def _performed(self, operation: Operation[Any, Any], payload: Any) -> Any:
         """Through the ledger. What the model may answer is told to it; everything else suspends the run."""
         try:
+            if isinstance(payload, dict):  # an MCP server's tool: nobody has read its arguments as the payload yet
+                payload = loaded(payload_adapter(operation), payload, where=f"the payload of {operation.name}")
             replaced = self._rejected.pop(operation.name, None)
             proposal = await self._run.propose(operation, payload, replaces=replaced)
         except Refused as refused:
