@@ -193,20 +193,10 @@ def _taken(found: _Read | None, line: Any) -> _Read:
     """Take one line in. Raises ValueError."""
     kind: Any = cast("dict[str, Any]", line).get("type") if isinstance(line, dict) else None
     if found is None:
-        first = _First.model_validate(line)
-        if first.type != "conversation" or first.format != FORMAT:
-            raise ValueError(f"it is no conversation of format {FORMAT}")
-        return _Read(first)
+        return _begun(line)
     match kind:
         case "turn":
-            turn = _TurnLine.model_validate(line)
-            if turn.kind not in set(TurnKind):
-                raise ValueError(f"a turn of kind {turn.kind!r} is unknown")
-            if turn.n != len(found.turns) + 1:
-                raise ValueError(f"turn {len(found.turns) + 1} is missing")
-            if not RunState(turn.state).ended:
-                raise ValueError("the turn has not ended")
-            found.turns.append(turn)
+            found.turns.append(_turn(line, len(found.turns) + 1))
         case "entry":
             entry = _EntryLine.model_validate(line)
             if entry.n != len(found.turns) or EntryKind(entry.kind) not in SAID:
@@ -220,6 +210,24 @@ def _taken(found: _Read | None, line: Any) -> _Read:
         case _:
             raise ValueError(f"a line of type {kind!r} is unknown")
     return found
+
+
+def _begun(line: Any) -> _Read:
+    first = _First.model_validate(line)
+    if first.type != "conversation" or first.format != FORMAT:
+        raise ValueError(f"it is no conversation of format {FORMAT}")
+    return _Read(first)
+
+
+def _turn(line: Any, n: int) -> _TurnLine:
+    turn = _TurnLine.model_validate(line)
+    if turn.kind not in set(TurnKind):
+        raise ValueError(f"a turn of kind {turn.kind!r} is unknown")
+    if turn.n != n:
+        raise ValueError(f"turn {n} is missing")
+    if not RunState(turn.state).ended:
+        raise ValueError("the turn has not ended")
+    return turn
 
 
 def _said(problem: Exception) -> str:
