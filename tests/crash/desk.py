@@ -202,6 +202,9 @@ def aborts(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -
     app.close()
 
 
+speaker = app.agent("speaker", agent=Agent("openai-chat:local", name="speaker", defer_model_check=True), budget=BUDGET)
+
+
 def hits(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
     """Drive the run, and say how often each boundary was met."""
     place(app, arguments, say)

@@ -8,6 +8,7 @@ import pytest
 
 from counterfoil.model.conversation import TurnKind, TurnRecord
 from counterfoil.testing.bench import BenchRun
+from counterfoil.testing.model_server.process import ModelServerProcess
 from tests.crash.rows import row
 from tests.crash.turns import DONE, Played, Room, said
 
@@ -75,6 +76,30 @@ def test_killed_while_an_answer_is_streamed(room: Room) -> None:
             assert first == again
 
     asyncio.run(body())
+
+
+@row("streaming")
+def test_killed_while_a_provider_streams(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over HTTP: the server has sent half of its answer, and counts the request."""
+    script = room.folder / "script.json"
+    script.write_text(json.dumps([{"text": "I never come to an end."}, {"text": DONE}]))
+
+    async def body(model: ModelServerProcess) -> None:
+        async with room.said(["Hello"], agent="speaker") as turn:
+            model.fault("hold-stream")
+            child = turn.starts()
+            await asyncio.to_thread(model.wait, requests=1)
+            await asyncio.to_thread(child.kill)
+            model.release()
+            assert turn.kinds()[-1] == "asked" and turn.said() == []
+            assert (await turn.driven()).state == "completed"
+            assert turn.said() == [DONE] and turn.kinds().count("decision") == turn.kinds().count("lost") == 1
+            assert model.requests_answered() == turn.kinds().count("asked") == 2
+
+    with ModelServerProcess(script=script) as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        asyncio.run(body(model))
 
 
 @row("compaction")
