@@ -246,6 +246,8 @@ def test_a_turn_that_others_followed_is_not_retried(talking: House) -> None:
             assert busy["admitted"] == "follow_up"
             await talking.state(busy["run_id"], "completed")
             await refused("turn_followed", talking.app.runs.retry(first["run_id"]))
+            told = talking.app.runs.show(first["run_id"])["next_action"]
+            assert told["command"] is None and "say it again" in told["sentence"]
             assert talking.run(first["run_id"]).state == "failed"
             stuck = await send(talking, "stuck")
             await talking.state(stuck["run_id"], "parked")

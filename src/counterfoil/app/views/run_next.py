@@ -6,6 +6,7 @@ from typing import Any
 from counterfoil.app.views.next_action import answer_review, next_of, nothing_left, parked_next, scheduled
 from counterfoil.app.views.shown import Shown
 from counterfoil.model.codec import parsed
+from counterfoil.model.conversation import TurnRecord
 from counterfoil.model.installation import IncidentRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
@@ -27,6 +28,10 @@ def run_next(
     match run.state:
         case RunState.PARKED:
             return parked_next(shown, run, operations, incidents)
+        case RunState.FAILED if shown.reader.find(TurnRecord, "prior_run_id", run.run_id):
+            return nothing_left(
+                "It ended with a failure. What was said since has it as its history: say it again to have it answered."
+            )
         case RunState.FAILED:
             command = shown.command("runs", "retry", f"run-{run.number}")
             sentence = "It ended with a failure. Correct the cause, then retry it; what is finished is kept."
