@@ -33,6 +33,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop, None, No
         shop.approve()
         shop.submit("buy", "b", "much tea")
         shop.reject("--ask-revision")
+        shop.drive()
         shop.approve("oscar")
         shop.submit("buy", "c", "milk")
         shop.reject()
@@ -308,6 +309,7 @@ def turned(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop, None, No
     try:
         shop.submit("clerk", "k", "two teas please")
         shop.approve()
+        shop.drive()
         assert (shop.cli.show()["state"], shop.ran()) == ("completed", ["look_up", "stamp"])
         yield shop
     finally:
@@ -401,7 +403,7 @@ def test_a_lost_call_and_a_failed_one_are_counted_and_not_measured(tmp_path: Pat
         assert (open_["asked"], open_["open"], open_["decisions"], open_["cost_micros"]) == (1, 1, 0, None)
         shop.model.fault("error-after-accept", count=3)  # the provider's client asks three times before it gives up
         for _ in range(60):
-            shop.cli.drive()
+            shop.drive()
             if shop.cli.json(*words, "--wait", "0.2").data["state"] == "completed":
                 break
         (line,) = shop.cli.json("decisions", "usage").data["items"]
