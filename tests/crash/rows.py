@@ -112,6 +112,12 @@ ROWS = {
         "one use of one approval",
         "the reviewer, then the next worker",
     ),
+    "child": Row(
+        "in another agent that it asked",
+        "That agent's turn is a run of its own and goes by its own rows. The asking turn waits, and sends nothing meanwhile.",
+        "one child run, found again by its request id",
+        "the next worker, or whoever clears up the child's doubt",
+    ),
     "ending": Row(
         "at the end of a turn",
         "The saved answers lead to the same end. The model is not asked.",

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
-from pydantic_ai.models.test import TestModel
-from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
-from counterfoil import App
-from counterfoil.agents import agent_tool, reviewed
-from counterfoil.model.errors import Refused
 from counterfoil.testing.children import Children
 from tests.crash import tools
 from tests.crash.rows import row
@@ -137,39 +130,3 @@ def edit(database: Path) -> None:
     assert changed.rowcount == 1
     connection.commit()
     connection.close()
-
-
-def refused(agent: Agent[Any, Any]) -> str:
-    """The code with which an agent is refused at start."""
-    with pytest.raises(Refused) as caught:
-        App("start").agent("start", agent=agent, budget=tools.BUDGET)
-    return caught.value.code
-
-
-def test_what_nobody_could_answer_is_refused_at_start() -> None:
-    nobody = Agent(TestModel())
-    nobody.tool_plain(requires_approval=True)(lone)
-    assert refused(nobody) == "no_reviewer"
-    outside = ExternalToolset([ToolDefinition(name="elsewhere")])
-    assert refused(Agent(TestModel(), toolsets=[outside.prefixed("p")])) == "external_tool"
-    other = tools.ReviewBy(role="manager", expires_in=tools.MANAGER.expires_in / 2, owner="lead")
-    two = Agent(TestModel(), toolsets=[reviewed(FunctionToolset([agent_tool(review=tools.MANAGER)(loan)]), other)])
-    assert refused(two) == "two_reviews"
-
-
-def test_a_toolset_may_name_who_approves() -> None:
-    app = App("start")
-    held = FunctionToolset([lone]).approval_required()
-    app.agent("start", agent=Agent(TestModel(), toolsets=[reviewed(held, tools.MANAGER)]), budget=tools.BUDGET)
-    operation = app.registry.operations["start_tool_manager"]
-    assert operation.review == tools.MANAGER
-
-
-def lone(order: str) -> str:
-    """Nobody is named who approves it."""
-    return order
-
-
-def loan(order: str) -> str:
-    """Approved by one, in a toolset that another approves."""
-    return order

@@ -72,7 +72,10 @@ def check_tools(agent: Agent[Any, Any], known: "Known") -> None:
 def tools_of(
     agent: Agent[Any, Any], known: "Known", given: "Sequence[Operation[Any, Any] | DurableAgent]"
 ) -> list[dict[str, Any]]:
-    """`[{tool, kind, review, sentence}]`. An MCP server is not asked: it is one row, besides the operations that it holds."""
+    """`[{tool, kind, review, sentence, operation}]`; `operation` names the one that it is, or None.
+
+    An MCP server is not asked: it is one row, besides the operations that it holds.
+    """
     rows: list[dict[str, Any]] = []
     for held in _held(agent):
         if isinstance(held.toolset, FunctionToolset):
@@ -104,7 +107,10 @@ def _function_row(name: str, tool: Tool[Any], declared: Declared) -> dict[str, A
 def _row(name: str, kind: str, of: Any, **words: str) -> dict[str, Any]:
     review = getattr(of, "review", None)
     sentence = _SENTENCES[kind].format(**{"tool": name} | words)
-    return {"tool": name, "kind": kind, "review": None if review is None else review.role, "sentence": sentence}
+    return {
+        "tool": name, "kind": kind, "review": None if review is None else review.role, "sentence": sentence,
+        "operation": of.name if isinstance(of, Operation) else None,
+    }  # fmt: skip
 
 
 def _held(agent: Agent[Any, Any]) -> Iterator[Held]:

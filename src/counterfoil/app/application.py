@@ -222,8 +222,8 @@ class App(Declaring):
         return finding.find(self.open, text, limit=limit)
 
     def explain(self, target: str | None = None) -> dict[str, Any]:
-        """Per operation, from the code, before anything runs: what a crash does with it."""
-        return explaining.explain(self.registry, target)
+        """Per operation, and per tool of an agent, from the code, before anything runs: what a crash does with it."""
+        return explaining.explain(self.registry, target, {name: durable.tools for name, durable in self.agents.items()})
 
     def verify(self, *, run: str | None = None) -> dict[str, Any]:
         """Recompute every chain, and rebuild every evidence table from the journal."""

@@ -1,7 +1,7 @@
 """`explain`: what each operation promises, from the code alone, before anything runs."""
 
-from collections.abc import Callable, Iterator
-from types import CodeType
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from counterfoil.engine.definitions import Operation, Registry, Workflow
@@ -25,15 +25,24 @@ IDENTITY = (
 )
 
 
-def explain(registry: Registry, target: str | None = None) -> dict[str, Any]:
-    """`{target, items: [{operation, receiver, action, saved_decision, identity, business_key, review, guarantee, on_unknown,
-    owner, procedure, storage_promise, sentences}]}`.
+Tools = Mapping[str, Callable[[], list[dict[str, Any]]]]  # by agent: what a crash does with each of its tools
 
-    `target`: an operation, a workflow (the operations that its code names; all, if it names none), or None or the
-    application's name for all. Raises Refused(not_found).
+
+def explain(registry: Registry, target: str | None = None, agents: Tools = MappingProxyType({})) -> dict[str, Any]:
+    """`{target, items: [{operation, receiver, action, saved_decision, identity, business_key, review, guarantee, on_unknown,
+    owner, procedure, storage_promise, sentences}], tools: [{agent, tool, kind, review, sentence}]}`.
+
+    `target`: an operation, an agent (the operations among its tools), another workflow (the operations that its code names;
+    all, if it names none), or None or the application's name for all. Raises Refused(not_found).
     """
-    found = sorted(_meant(registry, target), key=lambda operation: operation.name)
-    return {"target": target or registry.name, "items": [_explained(operation) for operation in found]}
+    name = "" if target is None else target.rpartition(":")[2]
+    asked = [name] if name in agents else list(agents) if target is None or target == registry.name else []
+    tools = [{"agent": agent} | row for agent in asked for row in agents[agent]()]
+    own = {row["operation"] for row in tools}
+    meant = [registry.operations[each] for each in own if each in registry.operations] if name in agents else None
+    found = sorted(_meant(registry, target) if meant is None else meant, key=lambda operation: operation.name)
+    shown = [{key: value for key, value in row.items() if key != "operation"} for row in tools]
+    return {"target": target or registry.name, "items": [_explained(operation) for operation in found], "tools": shown}
 
 
 def _meant(registry: Registry, target: str | None) -> list[Operation[Any, Any]]:

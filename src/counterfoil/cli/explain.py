@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 EXPLAINED = (
     "{target, items:[{operation, receiver, action, saved_decision, identity, business_key, review:{role, scope, expires_in}, "
-    "guarantee, on_unknown, owner, procedure, storage_promise, sentences}]}"
+    "guarantee, on_unknown, owner, procedure, storage_promise, sentences}], tools:[{agent, tool, kind: "
+    "safe|run|operation|agent|resolve|undeclared|trusted|untrusted|dynamic, review, sentence}]}"
 )
 
 
 def explained(console: "Console", data: Any) -> None:
-    """Each operation in plain sentences, then its facts."""
+    """What a crash does with each tool of an agent; each operation in plain sentences, then its facts."""
+    for agent in dict.fromkeys(each["agent"] for each in data["tools"]):
+        heading(console, f"The tools of {agent}")
+        for each in data["tools"]:
+            if each["agent"] == agent:
+                sentence(console, f"- {each['tool']}: {each['sentence']}")
     for each in data["items"]:
         heading(console, f"{each['operation']} → {each['receiver']}")
         for line in each["sentences"]:
@@ -32,7 +38,7 @@ def explained(console: "Console", data: Any) -> None:
                 if name not in {"sentences", "operation"} and not _nested(value)
             },
         )
-    if not data["items"]:
+    if not data["items"] and not data["tools"]:
         sentence(console, "It performs no operation.")
 
 
@@ -53,7 +59,7 @@ def add_to(root: Group) -> None:
             ),
         ] = None,
     ) -> Any:
-        """Say what each operation guarantees, and what happens in doubt, from the code alone."""
+        """Say what each operation guarantees, and what a crash does with each tool of an agent, from the code alone."""
         from counterfoil.cli.targets import target_of
 
         app, name = target_of(invocation, target)
