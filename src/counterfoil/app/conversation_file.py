@@ -196,7 +196,7 @@ def _taken(found: _Read | None, line: Any) -> _Read:
         return _begun(line)
     match kind:
         case "turn":
-            found.turns.append(_turn(line, len(found.turns) + 1))
+            found.turns.append(_turn_of(line, len(found.turns) + 1))
         case "entry":
             entry = _EntryLine.model_validate(line)
             if entry.n != len(found.turns) or EntryKind(entry.kind) not in SAID:
@@ -219,7 +219,7 @@ def _begun(line: Any) -> _Read:
     return _Read(first)
 
 
-def _turn(line: Any, n: int) -> _TurnLine:
+def _turn_of(line: Any, n: int) -> _TurnLine:
     turn = _TurnLine.model_validate(line)
     if turn.kind not in set(TurnKind):
         raise ValueError(f"a turn of kind {turn.kind!r} is unknown")
