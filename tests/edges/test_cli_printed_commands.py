@@ -287,6 +287,68 @@ def test_a_budget_is_raised(cli: Cli) -> None:
     assert after["budgets"][0]["limit"] > run["budgets"][0]["limit"]
 
 
+def test_a_shared_budget_is_raised_by_its_owner(cli: Cli, shop: SandboxProcess) -> None:
+    _with_budgets(cli, own="")
+    _two_parcels(cli)
+    run = cli.show("run-2")
+    assert (run["reason"], run["next_action"]["code"]) == ("budget_calls", "raise_shared_budget")
+    command = printed(run)
+    assert command == "counterfoil budgets raise budget-1 --raise calls:place_order=2"
+    (listed,) = cli.json("budgets", "list").data["items"]
+    assert listed == cli.json("budgets", "show", "budget-1").data and listed["waiting"] == [run["run_id"]]
+    assert cli.typed(command).status == 2, "nobody is there to be asked"
+    assert cli.typed(command, answers="a second one is meant\nana\n").status == 0
+    cli.drive()
+    assert cli.show("run-2")["reason"] == "review", "it asks its reviewer now"
+    assert cli.json("find", "budget-1").data["items"][0]["kind"] == "budget"
+    refused = cli.json("budgets", "raise", "1", "--raise", "calls:place_order=2", "--by", "ana", "--reason", "again")
+    assert (refused.status, refused.code) == (3, "limit_not_higher")
+    assert cli.json("verify").status == 0
+
+
+def test_calls_of_one_run_are_raised(cli: Cli, shop: SandboxProcess) -> None:
+    _with_budgets(cli, own=', calls={"send_letter": 1}, tokens=9')
+    app = cli.folder / "app.py"
+    first, again = "await run.perform(send_letter, order)", "await run.perform(send_letter, Order(number='2'))"
+    twice = f"{first}\n    return {again}"
+    app.write_text(app.read_text().replace("return await run.perform(send_letter, order)", twice))
+    cli.submit("letter")
+    run = cli.drive_to_a_stop("letter")
+    assert run["reason"] == "budget_calls"
+    command = printed(run)
+    assert command == "counterfoil runs resume run-1 --raise calls:send_letter=2"
+    assert cli.typed(command.replace("=2", "=1")).status == 3, "that is no raise"
+    assert cli.typed(command).status == 0
+    cli.drive()
+    assert (cli.show()["state"], len(shop.records())) == ("completed", 2)
+    (line,) = [each for each in cli.show()["budgets"] if each["kind"] == "calls"]
+    assert (line["of"], line["limit"], line["used"], line["scope"], line["name"]) == ("send_letter", 2, 2, "run", None)
+    assert cli.json("budgets", "list").data["items"] == []
+    assert [each["scope"] for each in cli.json("budgets", "list", "--scope", "run").data["items"]] == ["run"]
+
+
+def _with_budgets(cli: Cli, own: str) -> None:
+    """The application with a limit on orders that runs share, or with limits of a run."""
+    app = cli.folder / "app.py"
+    shared = 'app.budget(SharedBudget(name="orders", scope="business_day", calls={"place_order": 1}, owner="desk"))\n'
+    text = app.read_text().replace("spend_usd=1, owner", f"spend_usd=1{own}, owner")
+    text = text.replace("\nBUDGET = ", f"\n{'' if own else shared}BUDGET = ").replace(
+        "    Budget,", "    Budget, SharedBudget,"
+    )
+    app.write_text(text.replace("    App, Ask,", "    App, SharedBudget, Ask,"))
+
+
+def _two_parcels(cli: Cli) -> None:
+    cli.submit("buy")
+    cli.drive()
+    assert cli.typed(printed(cli.show())).status == 0
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+    other = json.dumps({"number": "2", "item": "tea"}).encode()
+    cli.json("submit", "buy", "--input", "-", "--request-id", "other", stdin=other)
+    cli.drive()
+
+
 def test_a_signal_is_sent(cli: Cli) -> None:
     cli.submit("waits")
     cli.drive()

@@ -2,6 +2,7 @@
 
 from counterfoil.model.error_code import DEFECT, MISSING, UNKNOWN, USAGE, ErrorCode
 from counterfoil.model.error_code import REFUSED as REFUSED
+from counterfoil.model.error_codes_budgets import BUDGETS
 from counterfoil.model.error_codes_conversations import CONVERSATIONS
 from counterfoil.model.error_codes_people import PEOPLE
 
@@ -175,21 +176,7 @@ _ALL = (
         "Run {run_id} holds an operation in doubt.",
         "Resolve the operation first; the run takes its end then.",
     ),
-    ErrorCode(
-        "budget_not_raised",
-        "The budget {kind} of run {run_id} is spent.",
-        "Raise it: `counterfoil runs resume RUN --raise {kind}=N`.",
-    ),
-    ErrorCode(
-        "limit_not_higher",
-        "The limit {kind} of {name} is {limit}; {given} is not higher.",
-        "Nothing was changed. Name a higher limit: `counterfoil budgets raise BUDGET --raise KIND=N`.",
-    ),
-    ErrorCode(
-        "budget_unfit",
-        "The budget of {name} cannot be kept: {problem}.",
-        "Correct its declaration; nothing was started.",
-    ),
+    *BUDGETS,
     ErrorCode(
         "incident_closed",
         "Incident {incident_id} was closed by {by}.",
