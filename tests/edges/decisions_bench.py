@@ -1,12 +1,15 @@
 """A shop whose orders a model words, over a real model server and a real receiver, with one way into each verdict."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from counterfoil.cli.command import DECLARED
 from counterfoil.testing.model_server.process import ModelServerProcess
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.edges.cli_bench import Cli, installed
+from tests.edges.cli_shapes import missing
 from tests.edges.test_cli_processes import run
 
 APP = """
@@ -140,3 +143,25 @@ class Shop:
         other = ModelServerProcess(script=script)
         self.cli.environ |= other.environment
         return other
+
+
+def name_of(view: dict[str, Any]) -> str:
+    return f"run-{view['run_number']}/{view['sequence']}"
+
+
+def exported(shop: Shop, file: Path, *more: str) -> Any:
+    ended = shop.cli.json("decisions", "export", "--out", str(file), *more)
+    assert missing(DECLARED["decisions export"].data, ended.data) == []
+    return ended
+
+
+def kept(shop: Shop) -> tuple[Any, ...]:
+    """What a replay must leave as it is: the receiver's records and requests, and the ledger, byte for byte."""
+    folder = shop.cli.folder
+    database = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob("counterfoil.db*"))
+        if path.is_file() and not path.name.endswith("-shm") and path.stat().st_size
+    }
+    verified = shop.cli.json("verify").data
+    return shop.sandbox.records(), shop.sandbox.requests(), database, verified
