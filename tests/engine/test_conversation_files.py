@@ -11,6 +11,7 @@ import pytest
 from counterfoil.model.codec import compact, digest_of
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
+from counterfoil.store.journaling import ENTRY_LIMIT
 from tests.engine.house import House
 from tests.engine.talks import agent, history, refused, send, turns
 
@@ -209,5 +210,25 @@ def test_an_import_needs_the_agents_code_and_the_right_to_speak_with_it(talking:
         await refused("not_permitted", talks.import_jsonl(sealed(lines), name="d", by="ana"))
         with pytest.raises(Refused):
             talks.show("d")
+
+    asyncio.run(story())
+
+
+def test_a_long_conversation_is_imported_in_one_commit(talking: House) -> None:
+    """Its rows are more than one entry may hold: the entries of its turns carry them, each its own."""
+
+    async def story() -> None:
+        lines = lines_of(await spoken(talking))
+        turn = lines[1]
+        long = [lines[0], *(turn | {"n": n, "text": "x" * 2000} for n in range(1, 601))]
+        opened = talking.app.open()
+        before = opened.installation().batches
+        await talking.app.conversations.import_jsonl(sealed(long), name="d")
+        assert opened.installation().batches == before + 1
+        assert talking.app.conversations.show("d")["turns"] == 600
+        with opened.read() as reader:
+            sizes = [len(entry.body) for _, entry in reader.journal()]
+        assert sum(sizes) > ENTRY_LIMIT > 10 * max(sizes)
+        talking.clean()
 
     asyncio.run(story())

@@ -138,4 +138,5 @@ class ImportConversation(RunVerb):
             if entry.text is not None:
                 tx.put(MessageRecord(run_id, stored.sequence, entry.data.get("role", "user"), entry.text, entry.at))
         tx.append(run_id, EntryKind.FINISHED, name=turn.state.value, data={"void": None, "imported": True})
+        tx.seal()
         return run_id

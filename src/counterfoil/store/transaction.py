@@ -1,6 +1,7 @@
 """What a verb sees of the database: plain rows, no SQL. Its writes are kept together, or not at all."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 from counterfoil.model.errors import Refused
@@ -65,6 +66,9 @@ class Transaction:
         self._drafts: list[Draft] = []
         self._sequences: dict[str, int] = {}
         self._counters: dict[str, int] = {}
+        self._sealed: dict[
+            tuple[type[Any], Key], int
+        ] = {}  # rows whose changes an earlier entry carries, and which one
 
     # ------------------------------------------------------------------ looking
 
@@ -129,6 +133,7 @@ class Transaction:
         key = table.key_of(row)
         where = (table.record, key)
         assert table.name != "entries", "entries are appended"
+        assert where not in self._sealed, f"{table.name} {key} was sealed"
         if where not in self._keys and where not in self._put:
             before = self._batch.row(table.record, key)
             assert before is None or self._reached(table.record, before), f"reads() did not name {table.name} {key}"
@@ -159,6 +164,13 @@ class Transaction:
         self._sequences[run_id] = sequence
         return entry
 
+    def seal(self) -> None:
+        """What was put so far is carried by the newest entry, and not put again. An entry has a largest size, a verb has none."""
+        newest = len(self._drafts) - 1
+        assert newest >= 0, "there is no entry to carry it"
+        for where in islice(self._put, len(self._sealed), None):  # in the order in which they were put
+            self._sealed[where] = newest
+
     def number(self, what: str) -> int:
         """The next number of a counter (run, operation, review, incident), from 1."""
         self._counters[what] = self._counters.get(what, self._batch.counters().get(what, 0)) + 1
@@ -179,24 +191,25 @@ class Transaction:
     # ------------------------------------------------------------------ the end, called by the database
 
     def finish(self) -> bool:
-        """Chain the entries, with all changes in the last, and hand everything to the batch. True if it left anything.
+        """Chain the entries, with the changes in the last or where they were sealed, and hand all to the batch. True if it left anything.
 
         Until its last line nothing of the batch has changed, so a refusal from here drops only this verb.
         """
         batch = self._batch
         if len(self._drafts) == 1 and not self._put and not self._counters and not self._dropped:
             return self._finish_step()
-        changes = Changes()
+        last = len(self._drafts) - 1
+        carried: dict[int, Changes] = {}
         for (record, key), row in self._put.items():
+            changes = carried.setdefault(self._sealed.get((record, key), last), Changes())
             add_change(changes, BY_RECORD[record], batch.rows.get(record, {}).get(key), row)
-        assert self._drafts or not changes, f"evidence changed without an entry: {changes}"
+        assert self._drafts or not any(carried.values()), f"evidence changed without an entry: {carried}"
         entries: list[Entry] = []
         heads: dict[str, bytes] = {}
-        last = len(self._drafts) - 1
         for place, draft in enumerate(self._drafts):
             run_id = draft.entry.run_id
             head = heads.get(run_id) or batch.chain(run_id)[1]
-            entry = draft.finished(head, changes if place == last else {})
+            entry = draft.finished(head, carried.get(place, {}))
             heads[run_id] = entry.digest
             entries.append(entry)
         kept = [batch.keep(record, key, row) for (record, key), row in self._put.items()]
