@@ -70,7 +70,8 @@ def _in_module(invocation: Invocation, text: str) -> "tuple[App, str]":
         loaded = importlib.import_module(module)
     except (Exception, SystemExit) as problem:
         raise Refused("app_not_found", target=text, problem=f"{type(problem).__name__}: {problem}") from problem
-    found: Any = getattr(loaded, name, None)
+    named: Any = getattr(loaded, name, None)
+    found: Any = getattr(named, "workflow", named)  # a durable agent is named by what its turns run
     if isinstance(found, App):
         return invocation.use(found), found.name
     if not isinstance(found, Workflow | Operation):

@@ -258,7 +258,7 @@ def needlessly_open(evidence: Evidence) -> Iterator[Wrong]:
     if run is None or allowed is None or run["state"] == "completed":
         return
     why = "review" if run["state"] == "waiting" else run["reason"] if run["state"] == "parked" else run["state"]
-    if why not in allowed and not (why == "outcome_unknown" and _no_way(evidence)):
+    if why not in allowed and not (why in ("outcome_unknown", "interrupted_tool") and _no_way(evidence)):
         yield "needlessly_open", f"run-{run['number']} did not complete ({why}): {run['sentence']}"
 
 

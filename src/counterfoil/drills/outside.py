@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from counterfoil.drills.scenario import Scenario
-from counterfoil.testing.sandbox.contract import SandboxContract
+from counterfoil.drills.scenario import Scenario, Stand, StandsIn
 from counterfoil.testing.sandbox.kinds import contract_of_kind
 from counterfoil.testing.sandbox.process import SandboxProcess
 
@@ -97,6 +96,14 @@ class SandboxPart:
         return str(found["path"]).startswith(f"/{self.part}/")
 
 
+def more_of(receivers: Mapping[str, Outside]) -> dict[str, str]:
+    """What the children must know to reach stand-ins that are more than a url."""
+    found: dict[str, str] = {}
+    for outside in receivers.values():
+        found.update(getattr(outside, "environ", {}))
+    return found
+
+
 class Receivers(Protocol):
     """Gives a case its receivers. One for each player, from its start to its end.
 
@@ -129,6 +136,7 @@ class Sandboxes:
 
     def __init__(self) -> None:
         self._started: dict[tuple[str, str], SandboxProcess] = {}
+        self._own: dict[tuple[str, object], StandsIn] = {}
 
     def prepared(self, scenario: Scenario) -> Scenario:
         """A sandbox takes what it is given."""
@@ -144,10 +152,14 @@ class Sandboxes:
 
     def close(self) -> None:
         """End them."""
-        for process in self._started.values():
+        for process in (*self._started.values(), *self._own.values()):
             process.close()
 
-    def _part(self, receiver: str, kind: str | SandboxContract, part: str) -> Outside:
+    def _part(self, receiver: str, kind: Stand, part: str) -> Outside:
+        if callable(kind):
+            if (receiver, kind) not in self._own:
+                self._own[receiver, kind] = kind()
+            return self._own[receiver, kind].part(part)
         contract = contract_of_kind(kind) if isinstance(kind, str) else kind
         place = (receiver, json.dumps(contract.to_json(), sort_keys=True))
         if place not in self._started:

@@ -19,7 +19,7 @@ from counterfoil.drills.case import Applied, NotApplied, Planned
 from counterfoil.drills.evidence import Evidence, Held
 from counterfoil.drills.faults import FAULTS
 from counterfoil.drills.learning import Learned, operations_of, passed_of
-from counterfoil.drills.outside import Receivers, Sandboxes
+from counterfoil.drills.outside import Receivers, Sandboxes, more_of
 from counterfoil.drills.report import Case, case_of, repeat_of, unplayed
 from counterfoil.drills.scenario import Scenario
 from counterfoil.drills.seen import LOOK, Seen
@@ -156,7 +156,7 @@ class Player:
             scenario,
             self._children,
             receivers,
-            {**self._environ, **named, **scenario.environ},
+            {**self._environ, **named, **more_of(receivers), **scenario.environ},
             self._target.modules,
             self._seed,
             without,

@@ -45,7 +45,7 @@ class Target:
         if not known or (alone and name not in known):
             raise Refused("unknown_workflow", name=name or text, known=", ".join(known) or "none")
         workflows = [app.registry.newest(each) for each in known if not alone or each == name]
-        declared = list(_declared(workflows))
+        declared = list(_declared(workflows, target_of(app).partition(":")[0]))
         scenarios = declared or [derived(workflow, seed) for workflow in workflows]
         _told_apart(scenarios)
         played = {scenario.workflow for scenario in scenarios}
@@ -81,10 +81,10 @@ class Target:
         return f"sha256:{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}"
 
 
-def _declared(workflows: Sequence[Workflow[Any, Any]]) -> Iterator[Scenario]:
+def _declared(workflows: Sequence[Workflow[Any, Any]], home: str) -> Iterator[Scenario]:
     wanted = {workflow.name for workflow in workflows}
     seen: set[int] = set()
-    for module in _modules(workflows):
+    for module in _modules(workflows, home):
         for value in list(vars(module).values()):
             for scenario in _scenarios_in(value):
                 if scenario.workflow in wanted and id(scenario) not in seen:
@@ -100,9 +100,9 @@ def _scenarios_in(value: object) -> Iterable[Scenario]:
     return ()
 
 
-def _modules(workflows: Sequence[Workflow[Any, Any]]) -> Iterator[ModuleType]:
-    """The module of each workflow, and the module `drills` beside it."""
-    for name in dict.fromkeys(workflow.function.__module__ for workflow in workflows):
+def _modules(workflows: Sequence[Workflow[Any, Any]], home: str) -> Iterator[ModuleType]:
+    """The module of each workflow, that of the application (`home`: an agent's turn is written by us), and `drills` beside each."""
+    for name in dict.fromkeys([*(workflow.function.__module__ for workflow in workflows), home]):
         module = sys.modules[name]
         yield module
         package, _, own = name.rpartition(".")

@@ -91,7 +91,8 @@ def _found(target: str) -> tuple[App, str | None]:
         loaded = importlib.import_module(module)
     except Exception as problem:
         raise Refused("app_not_found", target=target, problem=f"{type(problem).__name__}: {problem}") from problem
-    found: Any = getattr(loaded, name, None)
+    named: Any = getattr(loaded, name, None)
+    found: Any = getattr(named, "workflow", named)  # a durable agent is named by what its turns run
     if isinstance(found, App):
         return found, None
     if isinstance(found, Workflow):

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
+from email import message_from_bytes
 from mailbox import Maildir
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from counterfoil.testing.loopback.stand_in import QUEUED, Body, StandIn
 GREYLIST, REFUSE = "greylist", "refuse"
 BEFORE, AFTER = "error-before-accept", "error-after-accept"
 SILENT = frozenset({"drop-reply", "hang"})
-FAULTS = SILENT | {GREYLIST, REFUSE, BEFORE, AFTER, QUEUED}
+FAULTS = SILENT | {"slow", GREYLIST, REFUSE, BEFORE, AFTER, QUEUED}
 IDLE_SECONDS = 10.0
 """Who says nothing for so long is cut off: a message whose sender died arrives within this time, or never."""
 
@@ -53,8 +54,9 @@ class MailDesk(StandIn):
         if fault is None:
             envelope.rcpt_tos.append(address)
             return "250 recipient taken"
-        self._note(address, fault)
-        return "450 4.7.1 greylisted, come again" if fault.name == GREYLIST else "550 5.1.1 no such mailbox"
+        status = 450 if fault.name == GREYLIST else fault.status or 550
+        self._note(self.traffic.count("requests"), address, fault, status)
+        return f"{status} 4.7.1 greylisted, come again" if fault.name == GREYLIST else f"{status} 5.1.1 no such mailbox"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         """The content is here whole. In a part of its own: it goes on when the client is gone."""
@@ -64,16 +66,17 @@ class MailDesk(StandIn):
         return await asyncio.shield(asyncio.ensure_future(self._take(server, envelope.rcpt_tos, content)))
 
     async def _take(self, server: SMTP, recipients: list[str], content: bytes) -> str:
-        self.traffic.count("arrived")
+        n = self.traffic.count("requests")
         fault = await asyncio.to_thread(self.queue) or self.faults.take(FAULTS - {GREYLIST, REFUSE})
         name = None if fault is None else fault.name
         if name != BEFORE:
             await asyncio.to_thread(self._keep, recipients, content)
+        status = 451 if name in (BEFORE, AFTER) else 250
         # The signal comes after the effect and before the reply: who waits for it can kill or freeze in between.
-        self._note(", ".join(recipients), fault)
+        self._note(n, ", ".join(recipients), fault, status, content)
         if name in (BEFORE, AFTER):
-            return "451 4.3.0 something failed here"
-        if name == "hang":
+            return f"{status} 4.3.0 something failed here"
+        if name in ("hang", "slow"):
             await asyncio.to_thread(self.released.wait, LONGEST_HOLD_SECONDS)
         if name in SILENT and server.transport is not None:
             server.transport.abort()  # type: ignore[attr-defined]
@@ -85,9 +88,10 @@ class MailDesk(StandIn):
         with self._writing:
             self._box.add(delivered + content)
 
-    def _note(self, recipients: str, fault: Fault | None) -> None:
-        n = self.traffic.count("requests")
-        self.traffic.note({"n": n, "to": recipients, "fault": None if fault is None else fault.name})
+    def _note(self, n: int, recipients: str, fault: Fault | None, status: int, content: bytes = b"") -> None:
+        marker = message_from_bytes(content)["Message-ID"]
+        told = {"n": n, "to": recipients, "status": status, "message_id": marker}
+        self.traffic.note({**told, "fault": None if fault is None else fault.name})
         self.traffic.count("decided")
 
 
