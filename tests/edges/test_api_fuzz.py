@@ -46,6 +46,7 @@ def known(here: Served) -> dict[str, list[str]]:
         "review": [review["review_id"] for review in here.data("/reviews")["items"]] + ["rev-1"],
         "subject": [item["subject"] for item in here.data("/inbox")["items"]] + ["nothing"],
         "incident": ["inc-1"], "receiver": ["shop", "nobody"], "worker": ["wrk_"], "grant": ["gra_"], "token": ["nothing"],
+        "conversation": ["conversation-1", "nothing"],
         "name": ["oscar", "nobody", "operations_unresolved"],
     }  # fmt: skip
 
@@ -93,6 +94,7 @@ def test_without_a_token_nothing_is_answered_nor_written(here: Served, described
         address = operation.full_path
         for name in (
             "run",
+            "conversation",
             "operation",
             "review",
             "subject",

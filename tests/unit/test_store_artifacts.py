@@ -1,7 +1,9 @@
 """Large bytes by digest."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -66,3 +68,16 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "ledger.db.artifacts").write_text("a file where the folder should be")
     with pytest.raises(StorageError, match="the artifact folder"):
         ArtifactStore(tmp_path / "ledger.db").save(CONTENT, name="contract.pdf")
+
+
+def test_two_threads_save_the_same_bytes_at_once(tmp_path: Path) -> None:
+    store, together = ArtifactStore(tmp_path / "a.db"), Barrier(2)
+
+    def save(n: int) -> None:
+        together.wait(20)
+        store.save(b"bytes %d" % n, name="x")
+
+    with ThreadPoolExecutor(2) as threads:
+        for n in range(40):
+            for saved in [threads.submit(save, n) for _ in range(2)]:
+                saved.result(20)

@@ -6,6 +6,7 @@ from typing import Self
 import httpx2
 
 from counterfoil.client.calls import Calls
+from counterfoil.client.conversations import ClientConversations
 from counterfoil.client.decisions import ClientOperations, ClientReviews
 from counterfoil.client.inbox import ClientInbox
 from counterfoil.client.installation import ClientDrills, ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
@@ -21,7 +22,7 @@ TIMEOUT_S = 30.0
 
 
 class Client:
-    """The verbs of a console elsewhere, with a personal token. Its nouns hold them: `runs`, `operations`, `reviews`, ...
+    """The verbs of a console elsewhere, with a personal token. Its nouns hold them: `runs`, `conversations`, `operations`, `reviews`, ...
 
     Every method is awaited on one event loop; a synchronous program calls `blocking(client.runs.show("run-1"))`. What the
     console refuses is raised as a `CounterfoilError` with the same code. Where no answer came (`no_answer`) ask again:
@@ -38,6 +39,7 @@ class Client:
     ) -> None:
         self._calls = calls = Calls(url, token, timeout_s, transport)
         self.runs = ClientRuns(calls, SystemClock())
+        self.conversations = ClientConversations(calls)
         self.operations = ClientOperations(calls)
         self.reviews = ClientReviews(calls)
         self.inbox = ClientInbox(calls)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import BinaryIO
 
 from counterfoil.store.port import StorageError
@@ -24,7 +25,8 @@ def replace_file(path: Path, content: bytes) -> None:
     """The whole file, new or instead of the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The process id keeps two processes from writing one temporary file.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    # Two threads may bring the same bytes at once: neither moves the other's file away.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
     with temporary.open("wb") as file:
         _write(file.fileno(), content)
     temporary.replace(path)

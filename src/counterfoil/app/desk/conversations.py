@@ -5,6 +5,7 @@ from typing import Any
 
 from counterfoil.app.conversations import conversation_of
 from counterfoil.app.desk.sight import Look, Sight
+from counterfoil.app.desk.withheld import without
 from counterfoil.engine.admission import seen_of
 from counterfoil.model.access import Act, RecordKind
 from counterfoil.model.conversation import ConversationRecord
@@ -13,6 +14,8 @@ from counterfoil.rules.permissions import Wish, visible
 from counterfoil.rules.wishes import about_run
 
 _SAID = (RecordKind.CONVERSATION, RecordKind.DECISIONS)  # what entries and files hold besides what is said
+_TURN = {"text": RecordKind.CONVERSATION, "messages": RecordKind.CONVERSATION}
+_SENT = {"result": RecordKind.PAYLOADS}
 
 
 class DeskConversations:
@@ -60,10 +63,13 @@ class DeskConversations:
             if whose is None:
                 raise Refused("not_found", what="conversation", id=conversation)
             look.must(Wish(Act.SUBMIT, whose))
-        return await self._noun.send(
+        sent = await self._noun.send(
             text, conversation=conversation, request_id=request_id, agent=whose, when_busy=when_busy,
             by=self._sight.actor,
         )  # fmt: skip
+        with self._sight.look() as look:
+            run = look.run_of(sent["run_id"])
+            return without(sent, _SENT, lambda kind: look.reads_run(kind, run))
 
     async def fork(self, conversation: str, *, into: str, at: int | None = None) -> dict[str, Any]:
         """Begin another conversation that shares the past up to a turn, in the person's name."""
@@ -151,6 +157,4 @@ def _known(look: Look, conversation: str) -> ConversationRecord | None:
 
 
 def _withheld(look: Look, turn: dict[str, Any]) -> dict[str, Any]:
-    if look.may(Wish(Act.READ, turn["agent"], kind=RecordKind.CONVERSATION)):
-        return turn
-    return turn | {"text": None, "messages": None}
+    return without(turn, _TURN, lambda kind: look.may(Wish(Act.READ, turn["agent"], kind=kind)))

@@ -2,12 +2,23 @@
 
 from fastapi import APIRouter
 
-from counterfoil.console.api import access, entries, inbox, installation, money, operations, records, reviews, runs
+from counterfoil.console.api import (
+    access,
+    conversations,
+    entries,
+    inbox,
+    installation,
+    money,
+    operations,
+    records,
+    reviews,
+    runs,
+)
 
 
 def routes() -> APIRouter:
     """Every endpoint, without its prefix."""
     router = APIRouter()
-    for each in (runs, entries, inbox, operations, reviews, installation, money, records, access):
+    for each in (runs, entries, conversations, inbox, operations, reviews, installation, money, records, access):
         router.include_router(each.router)
     return router

@@ -24,6 +24,26 @@ class Submission(Body):
     request_id: Annotated[str, Field(min_length=1, max_length=500)]
 
 
+class Message(Body):
+    """A message to an agent. A new name begins a conversation, and names its agent."""
+
+    text: Annotated[str, Field(max_length=200_000)]
+    conversation: Annotated[str, Field(min_length=1, max_length=500, description="Its name, its id or its number.")]
+    request_id: Annotated[str, Field(min_length=1, max_length=500)]
+    agent: Name | None = None
+    when_busy: Annotated[
+        Literal["reject", "follow_up", "steer"] | None,
+        Field(description="While a turn is at work; else as the conversation's setting says, else reject."),
+    ] = None
+
+
+class Aborting(Body):
+    """Why the turn at work is cancelled. `queued`: what waits for it is withdrawn, too."""
+
+    reason: Text = ""
+    queued: bool = False
+
+
 class Cancelling(Body):
     """Why nothing more is wanted."""
 

@@ -37,7 +37,7 @@ def routes() -> APIRouter:
             picture=drawn(timeline), took=took, zoomed=begins is not None and ends is not None,
             stretches=_stretches(request, timeline), whole_address=with_query(request, begins=None, ends=None),
             entries=entries, documents=_documents(at, run), established=_established(shown, whole), whole=bool(whole),
-            acts=at.evidence.acts(run), newest=newest, numbers=_numbers(shown),
+            acts=at.evidence.acts(run), newest=newest, numbers=_numbers(shown), turn=at.turns.place(run),
         )  # fmt: skip
 
     @router.get("/runs/{run}/entries")

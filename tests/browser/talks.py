@@ -1,0 +1,76 @@
+"""A served installation with conversations: one in which everything happened, one that is hostile, and a model that waits."""
+
+import json
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.browser.apart import Apart
+from tests.browser.house import House
+from tests.browser.records import answered
+from tests.browser.talks_application import SOURCE
+from tests.edges.cli_bench import installed
+
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>{{ 7*7 }}</pre>\u202e"
+
+
+@contextmanager
+def talks_house(folder: Path) -> Generator[House, None, None]:
+    """Founded with ana and oscar; nothing was said yet, nothing is served yet."""
+    with ExitStack() as stack:
+        made = installed(folder, app=SOURCE)
+        pipe = made.folder / "go"
+        os.mkfifo(pipe)
+        bank = stack.enter_context(SandboxProcess("key"))
+        made.environ |= {"BANK_URL": bank.url, "TALKS_GO": str(pipe)}
+        cli = Apart(made.folder, made.environ)
+        stack.callback(cli.close)
+        here = House(cli, {"BANK_URL": bank})
+        stack.callback(here.stop)
+        yield here
+
+
+def say(here: House, text: str, conversation: str, *, when_busy: str = "reject") -> dict[str, Any]:
+    """Send a message. Gives SENT."""
+    request = f"{conversation} {text}"[:400]
+    more = ("--conversation", conversation, "--request-id", request, "--when-busy", when_busy, "--file", "-")
+    assert isinstance(here.cli, Apart)
+    told = here.cli.json("conversations", "send", "helpdesk", *more, stdin=text.encode())
+    assert told.status == 0, told
+    return told.data
+
+
+def lived_in(here: House) -> None:
+    """conversation-1: an approved refund, then an interrupted tool. 2: hostile. 3: the same refund again. 4: waits for a manager,
+    with two messages in its queue. 5: a fork of the first."""
+    say(here, "refund o-17", "Order 17")
+    here.cli.drive()
+    say(here, f"hostile {HOSTILE}", f"Hostile {HOSTILE}")
+    here.cli.drive()
+    answered(here, "approve", "oscar", "--comment", "Good.")
+    here.cli.drive()
+    say(here, "refund o-17", "Order 17 again")
+    here.cli.drive()
+    say(here, "pay o-17", "Order 17")
+    here.cli.drive()
+    say(here, "refund o-19", "Order 19")
+    here.cli.drive()
+    say(here, "and then?", "Order 19", when_busy="follow_up")
+    say(here, "mind the step", "Order 19", when_busy="steer")
+    assert here.cli.json("conversations", "fork", "Order 17", "--into", "A fork", "--at", "1").status == 0
+
+
+def go_on(here: House) -> None:
+    """The model that waits writes on."""
+    with Path(here.cli.environ["TALKS_GO"]).open("w") as pipe:
+        pipe.write("on\n")
+
+
+def shown(here: House, conversation: str) -> Any:
+    """CONVERSATION with its transcript."""
+    told = here.cli.json("conversations", "show", conversation)
+    assert told.status == 0, json.dumps(told.document)
+    return told.data
