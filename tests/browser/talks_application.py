@@ -1,6 +1,6 @@
 """The application behind the pages of conversations: an agent with a tool of each kind, and a model that plays what the user says.
 
-Not imported: it is written out. The model waits for a line of the pipe TALKS_GO where a message says `slowly`.
+Not imported: it is written out. The model waits twice for a line of the pipe TALKS_GO where a message says `slowly`.
 """
 
 SOURCE = """
@@ -52,10 +52,10 @@ async def play(messages, info):
         return
     words = answer.split(" ")
     yield words[0]
-    if "slowly" in answer:
-        with await asyncio.to_thread(open, os.environ["TALKS_GO"]) as pipe:
-            await asyncio.to_thread(pipe.readline)
-    for word in words[1:]:
+    for n, word in enumerate(words[1:]):
+        if "slowly" in answer and n < 2:
+            with await asyncio.to_thread(open, os.environ["TALKS_GO"]) as pipe:
+                await asyncio.to_thread(pipe.readline)
         yield " " + word
 
 agent = Agent(FunctionModel(stream_function=play, model_name="scripted"), name="helpdesk")

@@ -130,7 +130,9 @@ def test_what_is_being_written_is_provisional_until_it_is_saved(page: Page, here
     page.evaluate("window.notReloaded = true")
     say(here, "slowly now", "Slow")
     writing = page.locator("#turn-2 .provisional")
-    expect(writing.locator("[data-written]")).to_have_text("You")
+    expect(writing).to_contain_text("No answer is saved yet.")  # from here on the page listens to this turn
+    go_on(here)
+    expect(writing.locator("[data-written]")).to_contain_text("said:")
     expect(writing).to_contain_text(
         "Being written now. It is stored nowhere, and void unless it is saved as a decision."
     )
