@@ -119,6 +119,8 @@ def test_a_parent_does_not_look_at_a_child_that_wakes_it(house: House) -> None:
         async with house.working():
             run_id = await submit(house, parent, ORDER, "r")
             await house.until(run_id, lambda run: run.state.value == "waiting" and house.count(run_id, "child") == 1)
+            kid_id = next(data["run_id"] for kind, _, data in house.entries(run_id) if kind == "child")
+            await house.state(kid_id, "waiting")  # its day has begun
             house.clock.advance(3600)
             run = await house.until(
                 run_id, lambda run: run.state.value == "waiting" and house.count(run_id, "fired") == 1
