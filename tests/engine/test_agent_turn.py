@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, ModelRetry
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -142,6 +143,57 @@ def test_what_the_user_says_meanwhile_is_read_before_the_next_question(house: Ho
             go_on.set()
             await house.state(turn["run_id"], "completed")
         assert [text.count("in blue, please") for text in heard] == [0, 1]
+        house.clean()
+
+    asyncio.run(body())
+    house.app.close()
+
+
+@pytest.mark.parametrize("word", [ModelRetry("try again"), ToolFailed("it failed")])
+@pytest.mark.parametrize("behind", [ConnectionResetError("gone"), TimeoutError(), ValueError("no JSON")])
+def test_a_word_that_answers_another_exception_proves_nothing(house: House, word: Exception, behind: Exception) -> None:
+    acted: list[int] = []
+    agent = agent_with(numbered(calls("pay", amount=5), calls("pay", amount=5), DONE))
+
+    @agent.tool_plain
+    async def pay(amount: int) -> str:
+        acted.append(amount)
+        try:
+            raise behind
+        except Exception:
+            raise word from None
+
+    desk = house.app.agent("desk", agent=agent, budget=BUDGET)
+    house.found()
+
+    async def body() -> None:
+        async with house.working():
+            turn = await house.app.submit(desk.workflow, Turn(text="pay"), request_id="r-1")
+            await house.state(turn.run_id, "waiting")  # as after every attempt that failed, for a second
+            house.clock.advance(2)
+            run = await house.state(turn.run_id, "parked")
+            assert run.reason == "interrupted_tool"
+        assert acted == [5], "the second call is held"
+        house.clean()
+
+    asyncio.run(body())
+    house.app.close()
+
+
+def test_a_word_of_its_own_is_told(house: House) -> None:
+    agent = agent_with(numbered(calls("pay", amount=5), DONE))
+
+    @agent.tool_plain
+    async def pay(amount: int) -> str:
+        raise ModelRetry("not so much")
+
+    desk = house.app.agent("desk", agent=agent, budget=BUDGET)
+    house.found()
+
+    async def body() -> None:
+        async with house.working():
+            turn = await house.app.submit(desk.workflow, Turn(text="pay"), request_id="r-1")
+            await house.state(turn.run_id, "completed")
         house.clean()
 
     asyncio.run(body())

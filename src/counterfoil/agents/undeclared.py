@@ -135,7 +135,7 @@ async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
     told = await asyncio.to_thread(sending.__enter__)  # it waits for a commit
     returned: dict[str, Any] = {}
     try:
-        said = await said_by(tool)
+        said = await said_by(tool, once=True)
         if "returned" in said:
             returned = said
             told.reply(200, {"id": call.operation_id})
@@ -148,14 +148,18 @@ async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
     return ToolReceipt(reference=call.operation_id, returned=returned)
 
 
-async def said_by(tool: Called) -> dict[str, Any]:
-    """`{returned}`, or the tool's own words for the model: `{retry}`, `{failed}`, or `{approval}` where it asks for one."""
+async def said_by(tool: Called, *, once: bool = False) -> dict[str, Any]:
+    """`{returned}`, or the tool's own words for the model: `{retry}`, `{failed}`, or `{approval}` where it asks for one.
+
+    `once`: its words answer no other exception. A connection that broke, a time limit, an answer that could not be read: who
+    turns these into `ModelRetry` does not know whether the tool acted, and "try again" would pay twice.
+    """
     try:
         return {"returned": returned_plain(await tool())}
-    except ModelRetry as retry:
-        return {"retry": retry.message}
-    except ToolFailed as failed:
-        return {"failed": failed.message}
+    except (ModelRetry, ToolFailed) as word:
+        if once and word.__context__ is not None:
+            raise
+        return {"retry" if isinstance(word, ModelRetry) else "failed": word.message}
     except ApprovalRequired:
         return {"approval": True}
     except CallDeferred:  # its function has run, and may have begun something
