@@ -9,6 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from counterfoil.model.errors import Refused
 from tests.engine.house import BUDGET, House
 
 
@@ -132,5 +133,18 @@ def test_a_turn_that_was_cut_off_leaves_no_call_without_a_return(talk: Talk) -> 
         await talk.house.state(sent["run_id"], "cancelled")
         await talk.say("still there?", "m-2")
         assert talk.heard[-1] == ["hang", "still there?"]
+
+    driven(talk, body)
+
+
+@pytest.mark.parametrize("name", ["conversation-7", "conv_abc"])
+def test_a_name_that_reads_as_a_number_or_an_id_begins_nothing(talk: Talk, name: str) -> None:
+    async def body() -> None:
+        await talk.say("one", "m-1")
+        for act in (lambda: talk.say("two", "m-2", name), lambda: talk.house.app.conversations.fork("c", into=name)):
+            with pytest.raises(Refused) as refused:
+                await act()
+            assert refused.value.code == "usage"
+        assert [each["name"] for each in talk.house.app.conversations.list()["items"]] == ["c"]
 
     driven(talk, body)

@@ -97,6 +97,8 @@ class Conversations:
             known = _found(reader, conversation)
             newest = agent or (None if known is None else known.agent)
             when = when_busy or ("reject" if known is None else parsed(known.settings).get("when_busy", "reject"))
+        if known is None:
+            _check_new_name(conversation)
         if newest is None:
             raise Refused("not_found", what="conversation", id=conversation)
         check_settings({"when_busy": when})
@@ -149,6 +151,7 @@ class Conversations:
         Raises Refused: turn_open, no_such_turn, conversation_exists, not_found.
         """
         _checked(into, "conversation's name", LONGEST_NAME)
+        _check_new_name(into)
         opened = self._opened()
         with opened.read() as reader:
             record = conversation_of(reader, conversation)
@@ -233,6 +236,7 @@ class Conversations:
         """
         opened = self._opened()
         imported = file.import_of(opened, content, name, named(by))
+        _check_new_name(imported.name)
         agent_of(opened, imported.agent)
         admitted: str = await opened.write(imported)
         return self._view(imported.conversation_id) | {"admitted": admitted}
@@ -298,6 +302,13 @@ def _found(reader: Reader, text: str) -> ConversationRecord | None:
 def _checked(text: str, what: str, longest: int) -> None:
     if not text.strip() or len(text) > longest:
         raise Refused("usage", problem=f"a {what} has 1 to {longest} characters")
+
+
+def _check_new_name(name: str) -> None:
+    """A name that reads as a number or an id would hide the conversation that has it."""
+    number = name.removeprefix("conversation-")
+    if name.startswith("conv_") or (number != name and number.isdecimal()):
+        raise Refused("usage", problem=f"{name!r} reads as a conversation's number or id; choose another name")
 
 
 def _aborted(withdrawn: int, kept: int) -> str:
