@@ -25,6 +25,8 @@ FOCUSED: Mapping[str, Options] = {
         "keyed_reviewed", "keyed_paired", "listed_reviewed", calm=200.0, answer_late=0.2, reject=0.3, withdraw=9.0, revoke=4.0,
         answer_twice=20.0, answer_other_version=20.0, answer_not_entitled=20.0, error_after_accept=0.3,
     ),
+    # Nobody sends for a while, so that there are approvals to take back.
+    "taken back": _focus("keyed_reviewed", "listed_reviewed", withdraw=60.0, calm=300.0),
     "user code fails": _focus("keyed", "loose", model_fails=0.3, step_fails=0.3, step_fails_for_good=0.1, quiet=9.0),
     "longer than the budget": _focus("keyed"),
     "two records, and the sender dies": _focus("listed", "both", doubled=0.5, kill=9.0, kill_at_boundary=0.06, calm=200.0),
@@ -41,6 +43,9 @@ def direct(name: str, stage: Stage) -> None:
         perform = Act(kind="perform", name="keyed", number="1", amount=7)
         slept = Act(kind="sleep", seconds=LONGER_THAN_THE_BUDGET_S)
         stage.book.wishes = [Wish("request-1", Plan(acts=[slept, perform]), START_US + 1_000_000, None)]
+    if name == "taken back":
+        for begin in (10.0, 40.0, 80.0):
+            stage.at(begin, lambda: stage.trouble.without_workers(25.0))
     if name == "an order is overtaken":
         stage.at(
             90.0, lambda: stage.trouble.without_workers(300.0)
