@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from signal import SIGKILL
+from threading import get_ident
 from typing import Any
 
 import apsw
@@ -216,15 +217,17 @@ def starved(app: App, arguments: dict[str, Any], say: Say) -> None:
     place(app, arguments, say)
     opened = app.open(FOUNDING)
     state, lacks = Path(os.environ["COUNTERFOIL_STATE"]), arguments["lacks"]
-    blocked = state / f"{opened.installation_id}.json.{os.getpid()}.new"
+    blocked = state / "nothing"
     begun = False
 
     def met(when: str, names: Sequence[str]) -> None:
-        nonlocal begun
+        nonlocal begun, blocked
         if begun or when != "before" or arguments["at"] not in names:
             return
         begun = True
         if lacks == "marker":
+            # What the thread that commits, and then flushes the marker, writes beside it first.
+            blocked = state / f"{opened.installation_id}.json.{os.getpid()}.{get_ident()}.new"
             blocked.mkdir()
         else:
             fail(power, lacks)

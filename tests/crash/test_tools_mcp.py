@@ -22,6 +22,7 @@ from tests.crash.turns import DONE, Room
 ROOT = Path(__file__).parents[2]
 NOTE = {"order": "o-1", "text": "call back"}
 PAY = {"order": "o-1", "amount": 5}
+WRITES_THEN_READS = [[["n_add_note", NOTE]], [["n_read_notes", {"order": "o-1"}]], DONE]
 MCP_DIES = ["mcp before", "mcp after"]
 
 
@@ -181,19 +182,31 @@ def test_the_server_is_killed_under_the_call(room: Room, forks: Children, server
 
 
 @row("deciding")
-def test_a_server_that_is_down_when_a_turn_begins_or_goes_on(room: Room, forks: Children, server: Server) -> None:
+def test_a_server_that_is_down_when_a_turn_begins(room: Room, forks: Children, server: Server) -> None:
     """The turn counts failed tries, and goes on when the server is there again: it is not failed for good."""
 
     async def body() -> None:
         server.stop()
-        script = [[["n_add_note", NOTE]], [["n_read_notes", {"order": "o-1"}]], DONE]
-        async with played(room, forks, tools.writer, script) as turn:
+        async with played(room, forks, tools.writer, WRITES_THEN_READS) as turn:
             child = turn.starts(work="tests.crash.tools:tried_twice")
             await asyncio.to_thread(child.wait)
             assert turn.bench.stored(turn.run).failed_tries >= 2
             assert turn.kinds().count("asked") == 0
             server.start()
-            await turn.dies("mcp before")  # in the second answer's tool, behind the note
+            assert await turn.to_the_end() == []
+            turn.done()
+            assert len(server.lines("add_note")) == 1
+
+    asyncio.run(body())
+
+
+@row("deciding")
+def test_a_server_that_is_down_when_a_turn_goes_on(room: Room, forks: Children, server: Server) -> None:
+    """The same at a replay, behind a note that was interrupted."""
+
+    async def body() -> None:
+        async with played(room, forks, tools.writer, WRITES_THEN_READS) as turn:
+            await turn.dies("mcp before")
             server.stop()
             child = turn.starts(work="tests.crash.tools:tried_twice")
             await asyncio.to_thread(child.wait)
