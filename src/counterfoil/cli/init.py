@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from counterfoil.app.registration import named_in
 from counterfoil.cli.command import Group
 from counterfoil.cli.invocation import CONFIGURATION, Invocation
 from counterfoil.cli.prompts import SECRETS
@@ -130,6 +129,7 @@ def _install(
 ) -> Any:
     from counterfoil import settings
     from counterfoil.app.opening import Founding
+    from counterfoil.app.registration import named_in
     from counterfoil.app.secrets import hashed
     from counterfoil.engine.administration import NewPerson
     from counterfoil.engine.clock import Chance
