@@ -60,13 +60,14 @@ def test_a_key_number_that_does_not_fit_is_refused_and_never_cut(number: int, fo
 
 NAMED = {
     "run": lambda *parts: ids.run_id(*map(str, parts[:3])),
+    "conv": lambda *parts: ids.conversation_id(*map(str, parts[:2])),
     "op": lambda *parts: ids.operation_id(str(parts[0]), parts[1], str(parts[2]), str(parts[3]), parts[4]),
     "att": lambda *parts: ids.attempt_id(str(parts[0]), parts[1]),
     "rcp": lambda *parts: ids.receipt_id(*map(str, parts[:3])),
     "prop": lambda *parts: ids.proposal_id(str(parts[0]), parts[1]),
     "rev": lambda *parts: ids.review_id(str(parts[0]), parts[1], parts[2]),
 }
-USED = {"run": 3, "op": 5, "att": 2, "rcp": 3, "prop": 2, "rev": 3}
+USED = {"run": 3, "conv": 2, "op": 5, "att": 2, "rcp": 3, "prop": 2, "rev": 3}
 
 
 @pytest.mark.parametrize("prefix", NAMED)

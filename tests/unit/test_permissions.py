@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from counterfoil.model.access import WHOLE, Act, GrantRecord, RecordKind, Scope
+from counterfoil.model.budget import BudgetRecord
+from counterfoil.model.budget import Scope as BudgetScope
 from counterfoil.model.people import PersonRecord
 from counterfoil.rules.permissions import ABOUT_RUNS, Standing, Wish, allowed, in_scope, seen, standing_of, visible
-from counterfoil.rules.wishes import about_installation, about_operation, about_review, about_run
+from counterfoil.rules.wishes import about_budget, about_installation, about_operation, about_review, about_run
 from counterfoil.testing.conformance.samples import operation_of, review_of, run_named
 
 ANA = PersonRecord("ana", "[]", "", None, 0, None)
@@ -280,6 +282,13 @@ def test_what_a_run_an_operation_and_a_review_ask_for() -> None:
     )
     assert about_review(Act.ANSWER, REVIEW, OPERATION, RUN).roles == {"approver"}
     assert about_installation(Act.ADMINISTER) == Wish(Act.ADMINISTER)
+
+
+@pytest.mark.parametrize(("scope", "workflow"), [(BudgetScope.WORKFLOW, "pay"), (BudgetScope.BUSINESS_DAY, None)])
+def test_what_a_shared_budget_asks_for(scope: BudgetScope, workflow: str | None) -> None:
+    owner = '{"name":"ops","within_us":1,"then":"head"}'
+    budget = BudgetRecord("bud_1", 1, "all pays", scope, "pay", owner, "{}", "{}", "{}", "{}", 0, 1)
+    assert about_budget(Act.RAISE, budget) == Wish(Act.RAISE, workflow, roles=frozenset({"ops", "head"}))
 
 
 def test_a_scope_of_no_act_sees_nothing() -> None:

@@ -169,6 +169,7 @@ def test_limits_as_they_are_stored() -> None:
     assert limits_of(own) == {"tokens": 5, "calls:pay": 2}
     shared = SharedBudget(name="s", scope="workflow", owner="lead", attempts=1, elapsed=day, tokens=5, spend_usd=0.25)
     assert limits_of(shared) == {"tokens": 5, "attempts": 1, "elapsed_us": 86_400_000_000, "spend_micros": 250_000}
+    assert limits_of(SharedBudget(name="s", scope="workflow", owner="lead", calls={"pay": 1})) == {"calls:pay": 1}
 
 
 PAUSES = [(0, 1, 10, 1), (1, 1, 10, 1), (2, 1, 10, 2), (3, 1, 10, 4), (4, 1, 10, 8), (5, 1, 10, 10), (10**9, 1, 10, 10)]

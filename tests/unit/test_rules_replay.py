@@ -83,6 +83,10 @@ def test_tries_lost_calls_and_questions_are_counted_by_position() -> None:
     assert told.order == []
 
 
+def test_a_call_that_was_drawn_is_drawn_once() -> None:
+    assert journal(("drawn", "2.0.1", "tool look", {})).drawn == {"2.0.1"}
+
+
 @pytest.mark.parametrize("kind", ["classified", "in_flight", "late"])
 def test_what_else_happened_at_a_position_names_the_call_and_ends_nothing(kind: str) -> None:
     told = journal((kind, "0", "perform send", {"in": "d1"}))
