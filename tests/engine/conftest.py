@@ -7,6 +7,7 @@ import pytest
 
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import House
+from tests.engine.talks import agent
 
 
 @pytest.fixture
@@ -14,6 +15,15 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made = House(tmp_path, monkeypatch)
     yield made
     made.app.close()
+
+
+@pytest.fixture
+def talking(house: House) -> House:
+    """With two agents that need no model."""
+    agent(house.app)
+    agent(house.app, "complaints")
+    house.found()
+    return house
 
 
 @pytest.fixture

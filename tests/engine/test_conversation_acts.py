@@ -11,15 +11,7 @@ from counterfoil.model.conversation import Turn, TurnKind
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from tests.engine.house import House
-from tests.engine.talks import agent, go, history, refused, send, talking_entries, turns
-
-
-@pytest.fixture
-def talking(house: House) -> House:
-    agent(house.app)
-    agent(house.app, "complaints")
-    house.found()
-    return house
+from tests.engine.talks import go, history, refused, send, talking_entries, turns
 
 
 def test_an_abort_keeps_what_is_queued_or_withdraws_it(talking: House) -> None:

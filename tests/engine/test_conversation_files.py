@@ -13,15 +13,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
 from counterfoil.store.journaling import ENTRY_LIMIT
 from tests.engine.house import House
-from tests.engine.talks import agent, history, refused, send, turns
-
-
-@pytest.fixture
-def talking(house: House) -> House:
-    agent(house.app)
-    agent(house.app, "complaints")
-    house.found()
-    return house
+from tests.engine.talks import history, refused, send, turns
 
 
 async def spoken(house: House) -> bytes:

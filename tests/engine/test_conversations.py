@@ -15,15 +15,7 @@ from counterfoil.model.conversation import ConversationRecord, SignalRecord, Tur
 from counterfoil.model.run import RunState
 from counterfoil.testing.conformance.samples import run_named
 from tests.engine.house import House
-from tests.engine.talks import agent, go, history, refused, send, turns
-
-
-@pytest.fixture
-def talking(house: House) -> House:
-    agent(house.app)
-    agent(house.app, "complaints")
-    house.found()
-    return house
+from tests.engine.talks import go, history, refused, send, turns
 
 
 def test_a_message_is_a_turn_and_a_run_in_one_commit(talking: House) -> None:

@@ -9,15 +9,7 @@ import pytest
 from counterfoil.app.desk import Desk
 from counterfoil.model.errors import Refused
 from tests.engine.house import House
-from tests.engine.talks import agent, send, talking_entries
-
-
-@pytest.fixture
-def talking(house: House) -> House:
-    agent(house.app)
-    agent(house.app, "complaints")
-    house.found(names=("ana", "oscar"))
-    return house
+from tests.engine.talks import send, talking_entries
 
 
 def desk(house: House, *grants: tuple[str, str | None, str | None]) -> Desk:

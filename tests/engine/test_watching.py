@@ -10,14 +10,7 @@ import pytest
 from counterfoil.engine.partials import KEPT, Partials
 from counterfoil.model.errors import Refused
 from tests.engine.house import House
-from tests.engine.talks import agent, go, send
-
-
-@pytest.fixture
-def talking(house: House) -> House:
-    agent(house.app)
-    house.found()
-    return house
+from tests.engine.talks import go, send
 
 
 class Watcher:

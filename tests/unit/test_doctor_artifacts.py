@@ -10,7 +10,7 @@ import pytest
 from counterfoil.app.doctor import doctor
 from counterfoil.app.doctor_artifacts import named_artifacts
 from counterfoil.app.operations import Operations
-from counterfoil.engine.decisions import AskModel
+from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.reviews import Answer
 from counterfoil.model.codec import digest_of
@@ -84,6 +84,19 @@ def test_sources_evidence_and_large_questions_are_named(ledger: Filled, tmp_path
     assert found["status"] == "warn"
     assert "3 artifacts are named in the record, 1 are missing or damaged" in found["message"]
     assert SOURCE in found["message"]
+
+
+def test_what_a_turn_was_asked_and_answered_is_named(ledger: Filled) -> None:
+    ledger.submitted().claimed()
+    kept = [ledger.opened.artifacts.save(text, name="model").digest for text in (b"[]", b"{}", b'"long"')]
+    added, params, output = ({"artifact": digest} for digest in kept)
+    run_id, fence, deadlines = ledger.run_id, ledger.fence, ledger.opened.deadlines
+    question = {"in": "x", "n": 1, "lost": False, "keep": 0, "add": added, "params": params}
+    ledger.ask(AskModel(run_id, fence, "2", "ask desk", question, 0, deadlines))
+    answer = {"in": "x", "output": output, "usage": {}, "cost_micros": None}
+    ledger.ask(AcceptDecision(run_id, fence, "2", "ask desk", answer, 0, deadlines))
+    with ledger.opened.read() as reader:
+        assert named_artifacts(reader) == sorted(kept)
 
 
 @pytest.mark.parametrize("how", ["missing", "damaged"])

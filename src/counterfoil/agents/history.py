@@ -1,6 +1,6 @@
 """The messages of a turn, put together again from its journal. A conversation's history is the fold of its turns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,13 +16,12 @@ from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.artifacts import Whole
 from counterfoil.store.port import Reader
 
 ASK = "ask "  # how the name of a question of a turn begins
 OVER = "Final result processed."
 NOT_DONE = "Not done: the turn ended before."
-
-Whole = Callable[[Any], Any]
 
 
 @dataclass(slots=True)
@@ -53,17 +52,10 @@ class _Told:
 
 def history_of(opened: Opened, run_ids: Sequence[str]) -> list[dict[str, Any]]:
     """The messages after these turns, oldest turn first. Raises Refused: artifact_missing, artifact_damaged."""
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, dict) and value.keys() == {"artifact"}:
-            kept = cast("dict[str, str]", value)["artifact"]
-            return parsed(opened.artifacts.read(kept).decode())
-        return cast(Any, value)
-
     messages: list[dict[str, Any]] = []
     with opened.read() as reader:
         for run_id in run_ids:
-            messages = after_turn(reader, run_id, messages, whole)
+            messages = after_turn(reader, run_id, messages, opened.artifacts.whole)
     return messages
 
 

@@ -17,7 +17,7 @@ from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer,
 from counterfoil.agents.messages import Thread, plain_of, response_of
 from counterfoil.agents.streaming import asked_of
 from counterfoil.agents.undeclared import Undeclared
-from counterfoil.engine.asking import Answer, Question, answered, whole
+from counterfoil.engine.asking import Answer, Question, answered
 from counterfoil.engine.call_beside import Beside
 from counterfoil.engine.call_decide import model_name
 from counterfoil.engine.call_steer import steers
@@ -78,19 +78,16 @@ class Recorder:
             return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)
 
         facts = {"agent": asking.agent, "model": model.model_name, "prompt_version": asking.prompt_version}
-        given = {
-            "keep": kept,
-            "add": added,
-            "head": self._thread.head,
-            "params": await self._params(parameters, settings),
-        }
+        given: dict[str, Any] = {"keep": kept, "add": added, "head": self._thread.head}
         name = f"ask {asking.agent}"
         with execution.call(name, self._thread.head) as position:
+            if position not in execution.journal.ended:  # a saved answer is given without asking
+                given["params"] = await self._params(parameters, settings)
             question = Question(name, asking.agent, self._thread.head, facts, given, once)
             outcome = await answered(execution, position, question)
         self._decided, self._taken = position, set()
         self.context_tokens = outcome.value["usage"].get("input_tokens") or 0
-        output = whole(execution, outcome.value["output"])
+        output = execution.opened.artifacts.whole(outcome.value["output"])
         self._thread.add([output])
         return response_of(output)
 
@@ -142,7 +139,7 @@ class Recorder:
             outcome = await answered(
                 execution, position, Question(name, asking.agent, self._thread.head, facts, given, once)
             )
-        return compacted(whole(execution, outcome.value["output"]))
+        return compacted(execution.opened.artifacts.whole(outcome.value["output"]))
 
     async def news(self) -> list[str]:
         """Before the model is asked: what became of calls of which it heard that their outcome is unknown, and what the user

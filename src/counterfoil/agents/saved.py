@@ -1,15 +1,13 @@
 """What the model was asked for each answer of a turn: the messages, put together again from what was added to them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from counterfoil.agents.compaction import INSTRUCTIONS, split, transcript
 from counterfoil.agents.messages import Thread
 from counterfoil.model.errors import Refused
-
-Whole = Callable[[Any], Any]
-"""A value as it was before it was kept as an artifact. Raises Refused: artifact_missing, artifact_damaged."""
+from counterfoil.store.artifacts import Whole
 
 
 def asked_in(

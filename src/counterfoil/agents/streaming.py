@@ -27,6 +27,8 @@ async def asked_of(
                     shown(piece.delta.content_delta)
             return answer.get()
     except (NotImplementedError, AssertionError, UserError):
+        # So a model says that it cannot stream: its base class, one made of a function, and a setting that does not fit. It says
+        # so before it asks anybody; once pieces have come, it is a failure like any other.
         if begun:
             raise
-        return await model.request(messages, settings, parameters)  # a model that does not stream was not asked yet
+        return await model.request(messages, settings, parameters)

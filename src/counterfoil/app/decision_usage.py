@@ -10,12 +10,10 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.run import RunRecord
+from counterfoil.store.artifacts import Whole
 
 COUNTS = ("asked", "decisions", "failed", "lost", "open", "requests", "input_tokens", "output_tokens")
 _MEASURED = ("requests", "input_tokens", "output_tokens")
-
-Whole = Callable[[Any], Any]
-"""A value as it was before it was kept as an artifact."""
 
 
 class Call:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from counterfoil.app.decision_usage import calls_in, summed
 from counterfoil.app.finding import known_id
@@ -11,7 +11,6 @@ from counterfoil.app.views.decision import Around, Decided, conversation_of, dec
 from counterfoil.app.views.verdict import VERDICTS, made_in, verdicts_of
 from counterfoil.engine.following import turns_before
 from counterfoil.engine.opened import Opened
-from counterfoil.model.codec import parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.run import RunRecord
@@ -114,7 +113,7 @@ class Decisions:
                 for call in calls_in(run, reader.entries(run.run_id), conversation)
                 if wanted.agent in (None, call.agent) and (since is None or call.at >= since)
             )
-            return summed(calls, by, lambda value: whole(opened, value))
+            return summed(calls, by, opened.artifacts.whole)
 
 
 class Inputs:
@@ -132,7 +131,7 @@ class Inputs:
         Raises Refused as `Decisions.show`.
         """
         if decided.kind == "workflow":
-            return {"input": whole(self._opened, decided.asked["input"])}
+            return {"input": self._opened.artifacts.whole(decided.asked["input"])}
         if decided.kind == "compaction":
             return self._compacted(run, decided)
         if self._run_id != run.run_id:
@@ -150,7 +149,7 @@ class Inputs:
         if isinstance(history, Refused):
             return {each.sequence: history for each in turn}
         questions = [(each.asked, each.data["output"]) for each in turn]
-        asked = asked_in(questions, lambda value: whole(self._opened, value), history)
+        asked = asked_in(questions, self._opened.artifacts.whole, history)
         return {each.sequence: found for each, found in zip(turn, asked, strict=True)}
 
     def _compacted(self, run: RunRecord, decided: Decided) -> dict[str, Any]:
@@ -172,17 +171,9 @@ class Inputs:
 
 
 def output_of(opened: Opened, decided: Decided) -> Any:
-    """What was answered; of a compaction the summary alone. Raises Refused as `whole`."""
-    output = whole(opened, decided.data["output"])
+    """What was answered; of a compaction the summary alone. Raises Refused(artifact_missing, artifact_damaged)."""
+    output = opened.artifacts.whole(decided.data["output"])
     return output["summary"] if decided.kind == "compaction" else output
-
-
-def whole(opened: Opened, value: Any) -> Any:
-    """A value as it was before it was kept as an artifact. Raises Refused(artifact_missing, artifact_damaged)."""
-    if isinstance(value, dict):
-        kept = cast("dict[str, Any]", value)
-        return parsed(opened.artifacts.read(kept["artifact"]).decode()) if kept.keys() == {"artifact"} else kept
-    return value
 
 
 def instant(text: str | None) -> int | None:

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.proposal import ProposalRecord
-from counterfoil.store.artifacts import ArtifactStore
+from counterfoil.store.artifacts import ArtifactStore, kept_as
 from counterfoil.store.port import Reader
 
 
@@ -27,12 +27,9 @@ def lost_artifacts(store: ArtifactStore, named: list[str]) -> list[str]:
 def _of_entry(entry: Entry) -> Iterator[str]:
     if entry.kind is EntryKind.RESOLVED:
         yield from filter(None, [_data(entry).get("evidence_digest")])
-    elif entry.kind is EntryKind.ASKED:
-        # A model's input stands in its entry; only a large one is kept beside, and then its digest is all that stands there.
-        given = _data(entry).get("input")
-        fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-        if fields.keys() == {"artifact"}:
-            yield str(fields["artifact"])
+    elif entry.kind in (EntryKind.ASKED, EntryKind.DECISION):
+        # What a model was given and what it answered stand in their entries; a large one is kept beside, and only named there.
+        yield from filter(None, map(kept_as, _data(entry).values()))
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import hashlib
 from typing import Any
 
 from counterfoil.app.conversations import conversation_of
-from counterfoil.app.decisions import whole
 from counterfoil.app.views.conversation import past_of, queue_of, text_of
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.turn import said_in_turn
@@ -26,7 +25,7 @@ def turn_in_full(opened: Opened, run_id: str) -> list[dict[str, Any]]:
         run = reader.get(RunRecord, run_id)
         if run is None:
             raise Refused("not_found", what="run", id=run_id)
-        return said_in_turn(reader, run, lambda value: whole(opened, value))
+        return said_in_turn(reader, run, opened.artifacts.whole)
 
 
 def place_of(reader: Reader, run_id: str) -> dict[str, Any] | None:

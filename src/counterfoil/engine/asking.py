@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.budgets import Spent
@@ -14,7 +14,7 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import own_end
 from counterfoil.engine.steps import CountTry
-from counterfoil.model.codec import BODY_LIMIT, compact, parsed
+from counterfoil.model.codec import BODY_LIMIT, compact
 from counterfoil.rules.replay import Outcome
 
 RESERVE_MICROS = 50_000  # 0.05 USD held back for each call in flight
@@ -136,11 +136,3 @@ async def _kept(execution: Execution, given: dict[str, Any]) -> dict[str, Any]:
         artifact = await asyncio.to_thread(save, text.encode(), name=f"model {name}")
         kept[name] = {"artifact": artifact.digest}
     return kept
-
-
-def whole(execution: Execution, value: Any) -> Any:
-    """A value as it was before it was kept as an artifact. Raises Refused: artifact_missing, artifact_damaged."""
-    if isinstance(value, dict) and value.keys() == {"artifact"}:
-        kept = cast("dict[str, str]", value)["artifact"]
-        return parsed(execution.opened.artifacts.read(kept).decode())
-    return cast(Any, value)

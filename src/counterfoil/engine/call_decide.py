@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from counterfoil.engine.asking import Answer, Question, answered, whole
+from counterfoil.engine.asking import Answer, Question, answered
 from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import dumped, loaded
 from counterfoil.engine.execution import Execution
@@ -32,7 +32,7 @@ async def decide(
             facts |= {"revises": _newest(execution, position, name), "reason": reason}
         question = Question(f"decide {name}", name, digest, facts, {"input": plain}, once)
         outcome = await answered(execution, position, question)
-        output = whole(execution, outcome.value["output"])
+        output = execution.opened.artifacts.whole(outcome.value["output"])
         return loaded(adapter, output, where=f"the decision of {name}")
 
 

@@ -1,11 +1,24 @@
 """Large bytes by digest, in a folder beside the database. Saving twice is harmless; nothing is ever changed."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.codec import digest_of
 from counterfoil.model.errors import Refused
 from counterfoil.store.durable_file import failures_of, flush_folder, replace_file
+
+Whole = Callable[[Any], Any]
+"""A value of an entry as it was before it was kept as an artifact: `ArtifactStore.whole` of some store."""
+
+
+def kept_as(value: Any) -> str | None:
+    """The digest of a value that an entry names instead of holding it; None for one that stands in the entry."""
+    if not isinstance(value, dict) or cast("dict[str, Any]", value).keys() != {"artifact"}:
+        return None
+    return str(cast("dict[str, Any]", value)["artifact"])
 
 
 class ArtifactStore:
@@ -37,6 +50,11 @@ class ArtifactStore:
         if digest_of(content) != digest:
             raise Refused("artifact_damaged", digest=digest)
         return content
+
+    def whole(self, value: Any) -> Any:
+        """A value of an entry, read back where the entry only names it. Raises as `read`."""
+        digest = kept_as(value)
+        return value if digest is None else json.loads(self.read(digest))
 
     def _path(self, digest: str) -> Path:
         method, _, letters = digest.partition(":")

@@ -1,7 +1,7 @@
 """TURN as its journal tells it: what was said, what the model answered, and what became of each call that it asked for."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from counterfoil.app.views.moments import rfc3339
@@ -14,10 +14,8 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.artifacts import Whole
 from counterfoil.store.port import Reader
-
-Whole = Callable[[Any], Any]
-"""A value as it was before it was kept as an artifact. Raises Refused."""
 
 
 def said_in_turn(reader: Reader, run: RunRecord, whole: Whole) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """One call of a tool that a model asked for: what it is, and what became of it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.run import RunRecord
+from counterfoil.store.artifacts import Whole
 from counterfoil.store.port import Reader
 
 SAFE = "tool "  # how the name of a step begins that is a tool which may run again
@@ -39,7 +40,7 @@ class Call:
     operations: list[str] = field(default_factory=lambda: [])
     children: list[str] = field(default_factory=lambda: [])
 
-    def note(self, entry: Entry, data: Mapping[str, Any], whole: Callable[[Any], Any]) -> None:
+    def note(self, entry: Entry, data: Mapping[str, Any], whole: Whole) -> None:
         """One more entry of its branch."""
         self.sequence = entry.sequence
         name = entry.name or ""
@@ -68,7 +69,7 @@ class Call:
         for part in parts:
             self.told = _text(part.get("content"))
 
-    def _tool(self, kind: EntryKind, data: Mapping[str, Any], whole: Callable[[Any], Any]) -> None:
+    def _tool(self, kind: EntryKind, data: Mapping[str, Any], whole: Whole) -> None:
         self.safe = True
         if kind is EntryKind.STEP:
             self.returned, self.failed = _outcome(data["out"], whole)
@@ -153,7 +154,7 @@ def _arguments(given: Any) -> Any:
         return given
 
 
-def _outcome(out: Any, whole: Callable[[Any], Any]) -> tuple[str | None, str | None]:
+def _outcome(out: Any, whole: Whole) -> tuple[str | None, str | None]:
     try:
         return _spoken(whole(out))
     except Refused as refused:
