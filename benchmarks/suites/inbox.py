@@ -13,7 +13,7 @@ from benchmarks.plan import Plan
 from benchmarks.workload import opened, steps_app
 from counterfoil.app import App
 from counterfoil.model.inbox import InboxFilter
-from counterfoil.store.sqlite_inbox import SOURCES, counts_of, page_of
+from counterfoil.store.reader_inbox import SOURCES, counts_of, page_of
 
 REVIEWS, STAGES = 10_000, (0, 10_000, 100_000)
 TIMES = 15

@@ -147,7 +147,7 @@ def test_the_file_names_itself_and_its_settings_keep_the_promise(path: Path) -> 
 def test_a_reader_cannot_write(path: Path) -> None:
     database = installed(path)
     with pytest.raises(StorageError), database.reader() as reader:
-        reader._connection.execute("DELETE FROM entries")
+        reader._questions.run("DELETE FROM entries", {})
     database.close()
 
 

@@ -8,16 +8,17 @@ from typing import Protocol
 
 import apsw
 
-from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.errors import Refused
 from counterfoil.model.journal import GENESIS
 from counterfoil.store.batch import Batch
 from counterfoil.store.driver import one, pragma, run
-from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
+from counterfoil.store.leaving import decide
+from counterfoil.store.port import Hooks, Mark, Outcome, StorageError, Verb
 from counterfoil.store.queries import sql
+from counterfoil.store.reader import SqlReader
 from counterfoil.store.sqlite_file import check_location, open_reader, open_writer, storage_error
-from counterfoil.store.sqlite_reader import SqliteReader
+from counterfoil.store.sqlite_questions import SqliteQuestions
 from counterfoil.store.sqlite_rows import load, store
-from counterfoil.store.transaction import Transaction
 
 CHECKPOINT_PAGES = 4000  # of 4 KiB: the write-ahead log stays about this long
 
@@ -74,7 +75,7 @@ class SqliteDatabase:
                 reads = [list(verb.reads()) for verb in verbs]
                 batch = load(connection, (read for named in reads for read in named), self._clock.now_us())
                 self._check_age(batch)
-                outcomes, wrote = _decide(verbs, reads, batch)
+                outcomes, wrote = decide(verbs, reads, batch)
                 if not batch.wrote:
                     run(connection, "ROLLBACK")
                     return outcomes
@@ -139,14 +140,14 @@ class SqliteDatabase:
     # ------------------------------------------------------------------ reading
 
     @contextmanager
-    def reader(self) -> Generator[SqliteReader, None, None]:
+    def reader(self) -> Generator[SqlReader, None, None]:
         """A snapshot, from the first look in the block on. Raises StorageError when the file cannot be read."""
         self._check_open()
         connection = None
         try:
             connection = self._take_reader()
             run(connection, "BEGIN")
-            yield SqliteReader(connection)
+            yield SqlReader(SqliteQuestions(connection))
         except apsw.Error as problem:
             raise storage_error(problem, self._busy_seconds) from problem
         finally:
@@ -230,19 +231,3 @@ class SqliteDatabase:
         del connection, name
         self._log_pages = pages
         return apsw.SQLITE_OK
-
-
-def _decide(verbs: Sequence[Verb], reads: Sequence[Sequence[Read]], batch: Batch) -> tuple[list[Outcome], list[Verb]]:
-    outcomes: list[Outcome] = []
-    wrote: list[Verb] = []
-    for verb, named in zip(verbs, reads, strict=True):
-        tx = Transaction(batch, named)
-        try:
-            value = verb.decide(tx)
-            if tx.finish():
-                wrote.append(verb)
-        except CounterfoilError as refusal:
-            outcomes.append(Outcome(error=refusal))
-        else:
-            outcomes.append(Outcome(value))
-    return outcomes, wrote

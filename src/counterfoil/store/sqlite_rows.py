@@ -6,10 +6,9 @@ from itertools import chain
 from typing import Any
 
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.model.journal import GENESIS
-from counterfoil.model.run import RunRecord
 from counterfoil.store.batch import Batch
 from counterfoil.store.driver import Connection
+from counterfoil.store.leaving import RUNS, asked_by, changed_rows, figures_left, runs_left
 from counterfoil.store.port import Read
 from counterfoil.store.queries import sql
 from counterfoil.store.records import MAKERS
@@ -21,9 +20,6 @@ from counterfoil.store.statements import (
     change_run,
 )
 from counterfoil.store.tables import ALL, BY_RECORD, ENTRIES, Key, Table, Values
-
-_RUNS = BY_RECORD[RunRecord]
-_MOVED_PLACES = {name: _RUNS.columns.index(name) for name in ("sequence", "head", "updated_at")}
 
 
 def read_installation(connection: Connection) -> InstallationRecord | None:
@@ -41,14 +37,7 @@ def load(connection: Connection, reads: Iterable[Read], clock_us: int) -> Batch:
         read_counters=lambda: dict(connection.execute(sql("counters"))),
         read_chains=lambda: {run_id: (at, head) for run_id, at, head in connection.execute(sql("other_chains"))},
     )
-    keys: dict[type[Any], dict[Key, None]] = {}
-    values: dict[tuple[type[Any], str], dict[str | int, None]] = {}
-    for read in reads:
-        if read.index == "key":
-            keys.setdefault(read.table, {})[read.values] = None
-        else:
-            asked = values.setdefault((read.table, read.index), {})
-            asked.update(dict.fromkeys(read.values or ("",)))
+    keys, values = asked_by(reads)
     for record, wanted in keys.items():
         batch.loaded(record, wanted, rows_by_key(connection, BY_RECORD[record], wanted))
     for (record, index), wanted in values.items():
@@ -76,7 +65,7 @@ def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
         _drop(connection, batch)
     touched = {record for record, _ in batch.before}
     for table in ALL:
-        if table is _RUNS:
+        if table is RUNS:
             _store_runs(connection, batch)
         elif table.record in touched:
             _store_table(connection, table, batch)
@@ -86,12 +75,8 @@ def store(connection: Connection, batch: Batch, *, sends: bool) -> None:
     _store_installation(connection, batch, sends=sends)
 
 
-def _changed(batch: Batch, record: type[Any]) -> list[tuple[Any | None, Any]]:
-    return [(before, batch.rows[record][key]) for (other, key), before in batch.before.items() if other is record]
-
-
 def _store_table(connection: Connection, table: Table, batch: Batch) -> None:
-    changed = _changed(batch, table.record)
+    changed = changed_rows(batch, table.record)
     statements = STATEMENTS[table.name]
     new = [table.values(after) for before, after in changed if before is None]
     old = [table.values(after) + table.key_of(after) for before, after in changed if before is not None]
@@ -106,36 +91,11 @@ def _drop(connection: Connection, batch: Batch) -> None:
 
 
 def _store_runs(connection: Connection, batch: Batch) -> None:
-    """Runs have long rows and many indexes: of each, only the columns that differ are written, like ones together."""
-    moved = dict(batch.moved)
-    new: list[Values] = []
-    alike: dict[tuple[str, ...], list[Values]] = {}
-    for before, after in _changed(batch, RunRecord):
-        values = list(_RUNS.values(after))
-        if after.run_id in moved:
-            sequence, head = moved.pop(after.run_id)
-            values[_MOVED_PLACES["sequence"]] = sequence
-            values[_MOVED_PLACES["head"]] = head
-            values[_MOVED_PLACES["updated_at"]] = batch.now
-        if before is None:
-            new.append(tuple(values))
-            continue
-        differing = [
-            (column, value)
-            for column, was, value in zip(_RUNS.columns, _RUNS.values(before), values, strict=True)
-            if was != value
-        ]
-        if differing:
-            columns, changes = zip(*differing, strict=True)
-            alike.setdefault(columns, []).append((*changes, after.run_id))
-    installation = batch.installation.installation_id if batch.installation else None
-    advanced = [
-        (sequence, head, batch.now, run_id) for run_id, (sequence, head) in moved.items() if run_id != installation
-    ]
-    _many(connection, STATEMENTS["runs"].insert, new)
-    for columns, rows in alike.items():
+    left = runs_left(batch)
+    _many(connection, STATEMENTS["runs"].insert, left.new)
+    for columns, rows in left.alike.items():
         _many(connection, change_run(columns), rows)
-    _in_parts(connection, ADVANCE_RUNS, advanced)
+    _in_parts(connection, ADVANCE_RUNS, left.advanced)
 
 
 def _store_installation(connection: Connection, batch: Batch, *, sends: bool) -> None:
@@ -145,14 +105,8 @@ def _store_installation(connection: Connection, batch: Batch, *, sends: bool) ->
     own = installation.installation_id
     if own in batch.moved:
         connection.execute(sql("keep_chain"), (own, *batch.moved[own]))
-    # A verb may put the installation with older figures in it: what counts is what was read with the batch.
-    stored = batch.before.get((InstallationRecord, (own,)), installation)
-    batches, rolling, in_flight = (
-        (stored.batches, stored.rolling, stored.in_flight_batch) if stored else (0, GENESIS, 0)
-    )
-    batches, rolling = batches + 1, batch.rolling(rolling)
+    batches, rolling, in_flight = figures_left(batch, installation, sends=sends)
     if sends:
-        in_flight = batches
         connection.execute(sql("keep_mark"), (batches, rolling))
     connection.execute(ADVANCE_INSTALLATION, (batches, rolling, in_flight, batch.now, own))
 

@@ -1,5 +1,5 @@
 -- What needs a person. Four sources with the same columns, each in the order of (deadline_at, subject) by a partial index, so
--- that nothing here grows with what has ended. `store/sqlite_inbox.py` filters, merges and counts them.
+-- that nothing here grows with what has ended. `store/reader_inbox.py` filters, merges and counts them.
 -- The index is named: the planner would take the one on state, and sort.
 -- Who has taken a thing, that it was put off or escalated: it holds for this wait only, not for one that was over before.
 

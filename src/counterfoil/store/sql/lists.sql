@@ -84,7 +84,7 @@ ORDER BY number DESC LIMIT :limit;
 
 -- name: list_signals
 -- signals in the order in which they came; the first column is the cursor
-SELECT rowid, signals.* FROM signals
+SELECT rowid, run_id, signal_id, name, payload, payload_digest, at, taken_by FROM signals
 WHERE (:before IS NULL OR rowid < :before) AND (:run_id IS NULL OR run_id = :run_id)
   AND (:workflows IS NULL OR (SELECT workflow FROM runs WHERE runs.run_id = signals.run_id) IN (
     SELECT value FROM json_each(:workflows)))

@@ -2,13 +2,13 @@
 
 -- name: sums_closed
 -- what was closed in a stretch of time, found by the index on the closing; what was answered from another's receipt moved nothing
-SELECT receiver, name, currency, status, count(*), sum(amount_minor) FROM operations
+SELECT receiver, name, currency, status, count(*), CAST(sum(amount_minor) AS BIGINT) FROM operations
 WHERE closed_at >= :begin AND closed_at < :end AND reused_from IS NULL
 GROUP BY receiver, name, currency, status;
 
 -- name: sums_approved
 -- the operations whose approval was decided in a stretch of time, each once, found by the index on the decision
-SELECT receiver, name, currency, 'approved', count(*), sum(amount_minor) FROM operations
+SELECT receiver, name, currency, 'approved', count(*), CAST(sum(amount_minor) AS BIGINT) FROM operations
 WHERE operation_id IN (
     SELECT operation_id FROM reviews WHERE decided_at >= :begin AND decided_at < :end AND state = 'approved'
 )
@@ -16,7 +16,7 @@ GROUP BY receiver, name, currency;
 
 -- name: sums_in_doubt
 -- what was first sent in a stretch of time and is in doubt now, found by the index on open doubts
-SELECT receiver, name, currency, 'unknown', count(*), sum(amount_minor) FROM operations
+SELECT receiver, name, currency, 'unknown', count(*), CAST(sum(amount_minor) AS BIGINT) FROM operations
 WHERE status IN ('in_flight', 'unknown') AND first_sent_at >= :begin AND first_sent_at < :end
 GROUP BY receiver, name, currency;
 

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator
 from functools import cache
 
 from counterfoil.model.inbox import InboxFilter
-from counterfoil.store.driver import Connection
 from counterfoil.store.inbox import NONE_YET, InboxCount, InboxRow
 from counterfoil.store.queries import sql
+from counterfoil.store.questions import Questions
 
+_EVERYTHING = (1 << 63) - 1
 LETTERS = 40  # more than an id's last character can be
 SOURCES = ("inbox_reviews", "inbox_parked", "inbox_incidents", "inbox_overdue")
 
@@ -29,11 +30,11 @@ _WANTED = {
 _EVERY = frozenset(_WANTED)
 
 
-class SqliteInbox:
+class SqlInbox:
     """See `store.inbox.InboxReader`."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
     def page(
         self,
@@ -50,7 +51,7 @@ class SqliteInbox:
         for source in _sources(wanted):
             found += [
                 InboxRow(*values)
-                for values in self._connection.execute(page_of(source, _named(asked), snoozed=wanted.snoozed), asked)
+                for values in self._questions.run(page_of(source, _named(asked), snoozed=wanted.snoozed), asked)
             ]
         found.sort(key=lambda row: row.key)
         return found[:limit]
@@ -73,7 +74,7 @@ class SqliteInbox:
         found = [
             InboxCount(*row)
             for source in SOURCES
-            for row in self._connection.execute(counts_of(source, _named(asked) - {"reason"}), asked)
+            for row in self._questions.run(counts_of(source, _named(asked) - {"reason"}), asked)
         ]
         reasons: dict[str, InboxCount] = {}
         for each in found:  # a reason may come from two sources: parked, and not yet parked
@@ -114,7 +115,7 @@ def page_of(source: str, asked: frozenset[str] = _EVERY, *, snoozed: bool = Fals
     terms = ["(deadline_at, subject) > (:deadline, :subject)", *_terms(asked)]
     terms += [] if snoozed else ["snoozed_until IS NULL"]
     return (
-        f"SELECT * FROM ({sql(source)}) WHERE {' AND '.join(terms)} "  # noqa: S608 - our own text, never input
+        f"SELECT * FROM ({sql(source)}) AS waits WHERE {' AND '.join(terms)} "  # noqa: S608 - our own text, never input
         "ORDER BY deadline_at, subject LIMIT :limit"
     )
 
@@ -125,11 +126,12 @@ def counts_of(source: str, asked: frozenset[str] = _EVERY) -> str:
 
     Counted is a list of its own, kept apart by its LIMIT: SQLite leaves out joins that nobody looks at from a list, not from a count.
     """
-    narrowed = " AND ".join(["1", *_terms(asked)])
+    narrowed = " AND ".join(["TRUE", *_terms(asked)])
     return (
         "SELECT reason, count(*) - count(snoozed_until), "  # noqa: S608 - our own text, never input
         "count(CASE WHEN deadline_at <= :now AND snoozed_until IS NULL THEN 1 END), count(snoozed_until) FROM "
-        f"(SELECT reason, deadline_at, snoozed_until FROM ({sql(source)}) WHERE {narrowed} LIMIT -1) GROUP BY reason"
+        f"(SELECT reason, deadline_at, snoozed_until FROM ({sql(source)}) AS waits WHERE {narrowed} LIMIT {_EVERYTHING}) "
+        "AS counted GROUP BY reason"
     )
 
 

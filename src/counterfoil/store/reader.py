@@ -1,4 +1,4 @@
-"""Reading a SQLite database: one snapshot on a connection of its own."""
+"""Reading a database: one snapshot, asked in the words of its dialect."""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
@@ -12,29 +12,28 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.store.driver import Connection
 from counterfoil.store.port import Found, Page, Part, Places, Workflows
-from counterfoil.store.queries import sql
-from counterfoil.store.sqlite_acts import SqliteActs
-from counterfoil.store.sqlite_figures import SqliteFigures
-from counterfoil.store.sqlite_finding import SqliteFinding
-from counterfoil.store.sqlite_inbox import SqliteInbox
-from counterfoil.store.sqlite_money import SqliteMoney
-from counterfoil.store.sqlite_rows import read_installation, rows_by_index, rows_by_key
-from counterfoil.store.sqlite_upkeep import SqliteUpkeep
+from counterfoil.store.questions import Questions
+from counterfoil.store.reader_acts import SqlActs
+from counterfoil.store.reader_figures import SqlFigures
+from counterfoil.store.reader_finding import SqlFinding
+from counterfoil.store.reader_inbox import SqlInbox
+from counterfoil.store.reader_money import SqlMoney
+from counterfoil.store.reader_upkeep import SqlUpkeep
 from counterfoil.store.sums import Sum
 from counterfoil.store.tables import BY_RECORD, ENTRIES
 
 T = TypeVar("T")
 
+_EVERYTHING = (1 << 63) - 1
 _KINDS: dict[str, Any] = {kind.value: kind for kind in EntryKind}
 
 
-class SqliteLists:
+class SqlLists:
     """The lists that people look at."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
     def runs(
         self,
@@ -83,7 +82,7 @@ class SqliteLists:
     ) -> Page[SignalRecord]:
         """Signals by arrival, newest first."""
         asked = {"run_id": run_id, "workflows": _listed(workflows), "before": before, "limit": limit + 1}
-        found = list(self._connection.execute(sql("list_signals"), asked))
+        found = list(self._questions.ask("list_signals", asked))
         items = [SignalRecord(*values[1:]) for values in found[:limit]]
         return Page(items, found[limit - 1][0] if len(found) > limit else None)
 
@@ -112,31 +111,31 @@ class SqliteLists:
 
     def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
         """What the newest attempts were answered, by receiver."""
-        found = self._connection.execute(sql("newest_answers"), {"since": since, "limit": limit})
+        found = self._questions.ask("newest_answers", {"since": since, "limit": limit})
         return cast("list[tuple[str, str | None, int]]", list(found))
 
     def sums(self, begin: int, end: int) -> list[Sum]:
         """Counts and sums of a stretch of time."""
-        return SqliteMoney(self._connection).sums(begin, end)
+        return SqlMoney(self._questions).sums(begin, end)
 
     def succeeded(self, receiver: str, begin: int, end: int) -> list[OperationRecord]:
         """What the receiver must list of a stretch of time."""
-        return SqliteMoney(self._connection).succeeded(receiver, begin, end)
+        return SqlMoney(self._questions).succeeded(receiver, begin, end)
 
     def named(self, text: str, *, limit: int = 20) -> list[Found]:
         """What has this id, an id that begins so, or this number."""
-        return SqliteFinding(self._connection).named(text, limit=limit)
+        return SqlFinding(self._questions).named(text, limit=limit)
 
     def find(self, text: str, *, limit: int = 20) -> list[Found]:
         """What `text` may mean."""
-        return SqliteFinding(self._connection).find(text, limit=limit)
+        return SqlFinding(self._questions).find(text, limit=limit)
 
     def _all(self, record: type[T], name: str) -> list[T]:
-        return list(map(BY_RECORD[record].row, self._connection.execute(sql(name))))
+        return list(map(BY_RECORD[record].row, self._questions.ask(name)))
 
     def _page(self, record: type[T], name: str, wanted: dict[str, Any], before: int | None, limit: int) -> Page[T]:
         asked = {**wanted, "before": before, "limit": limit + 1}
-        rows = list(map(BY_RECORD[record].row, self._connection.execute(sql(name), asked)))
+        rows = list(map(BY_RECORD[record].row, self._questions.ask(name, asked)))
         items = cast("list[T]", rows[:limit])
         return Page(items, rows[limit - 1].number if len(rows) > limit else None)
 
@@ -145,65 +144,66 @@ def _listed(seen: Workflows | Places) -> str | None:
     return None if seen is None else compact(list(seen))
 
 
-class SqliteReader:
+class SqlReader:
     """One consistent snapshot. Its iterators are read inside the block that opened it."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self.lists = SqliteLists(connection)
-        self.inbox = SqliteInbox(connection)
-        self.acts = SqliteActs(connection)
-        self.upkeep = SqliteUpkeep(connection)
-        self.figures = SqliteFigures(connection)
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
+        self.lists = SqlLists(questions)
+        self.inbox = SqlInbox(questions)
+        self.acts = SqlActs(questions)
+        self.upkeep = SqlUpkeep(questions)
+        self.figures = SqlFigures(questions)
 
     @property
     def installation(self) -> InstallationRecord | None:
         """The one installation, if any."""
-        return read_installation(self._connection)
+        values = self._questions.ask("installation").fetchone()
+        return None if values is None else InstallationRecord(*values)
 
     def get(self, table: type[T], *key: Part) -> T | None:
         """The row with this primary key."""
-        return next(iter(rows_by_key(self._connection, BY_RECORD[table], [key])), None)
+        return next(iter(self._questions.by_key(BY_RECORD[table], [key])), None)
 
     def find(self, table: type[T], index: str, *values: Part) -> list[T]:
         """The rows whose declared column holds one of the values."""
-        return list(rows_by_index(self._connection, BY_RECORD[table], index, values))
+        return list(self._questions.by_index(BY_RECORD[table], index, values))
 
     def rows(self, table: type[T]) -> Iterator[T]:
         """Every row of a table."""
-        return iter(rows_by_index(self._connection, BY_RECORD[table], "all", ()))
+        return iter(self._questions.by_index(BY_RECORD[table], "all", ()))
 
     def entries(self, run_id: str, *, after: int = -1, limit: int | None = None) -> list[Entry]:
         """A chain's entries above a sequence."""
-        asked = {"run_id": run_id, "after": after, "limit": -1 if limit is None else limit}
-        return list(map(ENTRIES.row, self._connection.execute(sql("entries_of"), asked)))
+        asked = {"run_id": run_id, "after": after, "limit": _EVERYTHING if limit is None else limit}
+        return list(map(ENTRIES.row, self._questions.ask("entries_of", asked)))
 
     def journal(self) -> Iterator[tuple[int, Entry]]:
         """Every entry with its ordinal."""
-        for ordinal, run_id, sequence, kind, *rest in self._connection.execute(sql("journal")):
+        for ordinal, run_id, sequence, kind, *rest in self._questions.stream("journal"):
             # A kind that nobody knows is read all the same: verify must be able to name the entry.
             yield ordinal, Entry(run_id, sequence, _KINDS.get(kind, kind), *rest)
 
     def chains(self) -> Iterator[tuple[str, int, bytes]]:
         """Where each chain stands, as the tables say."""
-        return iter(cast("Iterator[tuple[str, int, bytes]]", self._connection.execute(sql("all_chains"))))
+        return iter(cast("Iterator[tuple[str, int, bytes]]", self._questions.stream("all_chains")))
 
     def claimable(self, now: int, limit: int) -> list[str]:
         """Runs to take up, the longest due first."""
-        return [row[0] for row in self._connection.execute(sql("claimable"), {"now": now, "limit": limit})]
+        return [row[0] for row in self._questions.ask("claimable", {"now": now, "limit": limit})]
 
     def next_due(self) -> int | None:
         """When the next run is due."""
-        return self._connection.execute(sql("next_due")).get
+        return self._questions.ask("next_due").get
 
     def unresolved(self) -> list[OperationRecord]:
         """Operations in flight or unknown."""
-        return list(map(BY_RECORD[OperationRecord].row, self._connection.execute(sql("unresolved_operations"))))
+        return list(map(BY_RECORD[OperationRecord].row, self._questions.ask("unresolved_operations")))
 
     def open_reviews(self) -> list[ReviewRecord]:
         """Reviews that wait for an answer."""
-        return list(map(BY_RECORD[ReviewRecord].row, self._connection.execute(sql("open_reviews"))))
+        return list(map(BY_RECORD[ReviewRecord].row, self._questions.ask("open_reviews")))
 
     def rolling_at(self, batch: int) -> bytes | None:
         """The rolling digest at a commit that sent."""
-        return self._connection.execute(sql("rolling_at"), {"batch": batch}).get
+        return self._questions.ask("rolling_at", {"batch": batch}).get

@@ -2,15 +2,14 @@
 
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.store.acts import NEWEST, ActRow
-from counterfoil.store.driver import Connection
-from counterfoil.store.queries import sql
+from counterfoil.store.questions import Questions
 
 
-class SqliteActs:
+class SqlActs:
     """See `store.acts.ActsReader`."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
     def list(
         self,
@@ -27,9 +26,9 @@ class SqliteActs:
             "kind": kind, "since": since, "until": until, "before_at": before[0], "before": before[1], "limit": limit,
         }  # fmt: skip
         if person is None:
-            found = self._connection.execute(sql("list_acts"), asked)
+            found = self._questions.ask("list_acts", asked)
         else:
-            found = self._connection.execute(sql("list_acts_of"), asked | {"person": person})
+            found = self._questions.ask("list_acts_of", asked | {"person": person})
         return [
             ActRow(ordinal, by, Entry(run_id, sequence, EntryKind(name), *rest))
             for ordinal, by, run_id, sequence, name, *rest in found

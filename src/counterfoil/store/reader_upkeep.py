@@ -1,38 +1,37 @@
 """What duties read: chains that grew, notices to send, rows that are of no use any more."""
 
 from counterfoil.model.duty import NoticeRecord
-from counterfoil.store.driver import Connection
-from counterfoil.store.queries import sql
+from counterfoil.store.questions import Questions
 from counterfoil.store.tables import BY_RECORD
 
 
-class SqliteUpkeep:
-    """`Upkeep` of a SQLite snapshot."""
+class SqlUpkeep:
+    """`Upkeep` of a snapshot."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
     def newest_ordinal(self) -> int:
         """How long the journal is."""
-        return self._connection.execute(sql("newest_ordinal")).get
+        return self._questions.ask("newest_ordinal").get
 
     def heads_since(self, after: int, upto: int) -> list[tuple[str, int, bytes]]:
         """The newest entry of each chain that grew."""
-        found = self._connection.execute(sql("heads_since"), {"after": after, "upto": upto})
+        found = self._questions.ask("heads_since", {"after": after, "upto": upto})
         return [(run_id, sequence, digest) for run_id, sequence, digest in found]
 
     def unsent_notices(self, now: int, limit: int) -> list[NoticeRecord]:
         """Notices that are due."""
-        found = self._connection.execute(sql("unsent_notices"), {"now": now, "limit": limit})
+        found = self._questions.ask("unsent_notices", {"now": now, "limit": limit})
         return list(map(BY_RECORD[NoticeRecord].row, found))
 
     def unnoticed(self, limit: int) -> set[str]:
         """Subjects that nobody was told of."""
-        return {row[0] for row in self._connection.execute(sql("unnoticed"), {"limit": limit})}
+        return {row[0] for row in self._questions.ask("unnoticed", {"limit": limit})}
 
     def told_and_over(self, since: int, limit: int) -> list[NoticeRecord]:
         """Webhooks to tell that something is over."""
-        found = self._connection.execute(sql("told_and_over"), {"since": since, "limit": limit})
+        found = self._questions.ask("told_and_over", {"since": since, "limit": limit})
         return list(map(BY_RECORD[NoticeRecord].row, found))
 
     def old_sessions(self, before: int, limit: int) -> list[str]:
@@ -48,4 +47,4 @@ class SqliteUpkeep:
         return self._ids("old_workers", before, limit)
 
     def _ids(self, name: str, before: int, limit: int) -> list[str]:
-        return [row[0] for row in self._connection.execute(sql(name), {"before": before, "limit": limit})]
+        return [row[0] for row in self._questions.ask(name, {"before": before, "limit": limit})]

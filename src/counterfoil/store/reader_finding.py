@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 from counterfoil.model.journal import Entry, EntryKind
-from counterfoil.store.driver import Connection
 from counterfoil.store.finding import numbers_in
 from counterfoil.store.port import Found
-from counterfoil.store.queries import sql
-from counterfoil.store.sqlite_acts import SqliteActs
+from counterfoil.store.questions import Questions
+from counterfoil.store.reader_acts import SqlActs
 
 _SEPARATOR = "\x1f"  # between receiver, environment, operation and the key that a person types
 _DID = {
@@ -24,25 +23,25 @@ _DID = {
 }
 
 
-class SqliteFinding:
+class SqlFinding:
     """Over one snapshot."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
     def named(self, text: str, *, limit: int) -> list[Found]:
         """What has this id, an id that begins so, or this number."""
         if not text:
             return []
         asked = {"text": text, "text_end": text + "~", "limit": limit, **numbers_in(text)}
-        return [Found(*values) for values in self._connection.execute(sql("find_named"), asked)]
+        return [Found(*values) for values in self._questions.ask("find_named", asked)]
 
     def find(self, text: str, *, limit: int) -> list[Found]:
         """As `named`, then what the text stands in, then what the person of that name did and holds."""
         found = self.named(text, limit=limit)
         if text:
             asked = {"text": text, "keys": json.dumps(self._keys(text)), "limit": limit}
-            found += [Found(*values) for values in self._connection.execute(sql("find_said"), asked)]
+            found += [Found(*values) for values in self._questions.ask("find_said", asked)]
         if any(hit.kind == "person" for hit in found):
             found += [*self._held(text, limit), *self._done(text, limit)]
         return list(dict.fromkeys(found))[:limit]
@@ -51,7 +50,7 @@ class SqliteFinding:
         """The stored forms of a business key: behind each receiver, environment and operation that is known."""
         keys: list[str] = []
         after = ""
-        while (known := self._connection.execute(sql("next_business_key"), {"after": after}).get) is not None:
+        while (known := self._questions.ask("next_business_key", {"after": after}).get) is not None:
             prefix = _SEPARATOR.join(str(known).split(_SEPARATOR)[:3])
             keys.append(f"{prefix}{_SEPARATOR}{text}")
             after = prefix + " "  # the first character behind the separator: past all keys of this kind
@@ -59,12 +58,12 @@ class SqliteFinding:
 
     def _held(self, person: str, limit: int) -> list[Found]:
         asked = {"text": person, "limit": limit}
-        subjects = [subject for subject, _ in self._connection.execute(sql("find_held"), asked)]
+        subjects = [subject for subject, _ in self._questions.ask("find_held", asked)]
         return [hit for subject in subjects for hit in self._whole(subject, "works on")]
 
     def _done(self, person: str, limit: int) -> list[Found]:
         found: list[Found] = []
-        for act in SqliteActs(self._connection).list(person=person, limit=limit):
+        for act in SqlActs(self._questions).list(person=person, limit=limit):
             named, what = _DID.get(act.entry.kind, (None, ""))
             if named is not None:
                 found += self._whole(_data(act.entry).get(named) or act.entry.run_id, what)
