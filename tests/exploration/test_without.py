@@ -18,6 +18,7 @@ SEEN: dict[str, tuple[str, Bounds, str]] = {
     "window-check": ("key", Bounds(depth=7, **PLAIN), "one_effect"),
     "stop-check": ("none", Bounds(depth=5), "stopped"),
     "sender-gone": ("lookup", Bounds(depth=13, **PLAIN), "one_effect"),
+    "lost-history": ("lookup", Bounds(depth=8, words=0), "one_effect"),
 }
 # One operation of one run, whose bytes never change, does not meet these; a budget of four tries lies beyond the depth.
 DRILLS_ONLY = {
@@ -40,7 +41,9 @@ def test_the_story_that_a_guard_prevents_is_found(guard: str) -> None:
         assert len(found[invariant]["receiver_records"]) == 2
 
 
-@pytest.mark.parametrize("guard", ["key-reuse", "fence", "visibility-wait", "window-check", "sender-gone"])
+@pytest.mark.parametrize(
+    "guard", ["key-reuse", "fence", "visibility-wait", "window-check", "sender-gone", "lost-history"]
+)
 def test_with_the_guard_the_same_search_finds_nothing(guard: str) -> None:
     kind, bounds, _ = SEEN[guard]
     assert explored(None, kind, bounds) == []

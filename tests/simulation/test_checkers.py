@@ -79,15 +79,6 @@ def test_what_has_no_business_key_is_meant_once_for_each_operation() -> None:
     assert _checkers(checkers.no_duplicates(_with_records(_seen(), "op_1", "op_1", action="loose"))) == ["duplicates"]
 
 
-def test_an_operation_of_before_a_restore_that_is_derived_after_it_was_finished_is_a_residue() -> None:
-    for prepared_at, excused in ((T + 30 * SECOND_US, True), (T + 10 * SECOND_US, False)):
-        late = replace(operation(), operation_id="op_1", prepared_at=checkers.WALL_AHEAD_US + prepared_at)
-        seen = _with_records(_seen(operations={"op_1": late}), "op_1", "op_1")
-        seen.book.restored_us, seen.book.finished_us = [T], [T + 20 * SECOND_US]
-        seen.network.departures.append(_departure(at_us=T - SECOND_US))
-        assert (checkers.no_duplicates(seen) == []) is excused
-
-
 def test_done_without_a_record_or_a_receipt_is_wrong() -> None:
     done = replace(operation(), operation_id="op_1", name="keyed", status=OperationStatus.SUCCEEDED, resolution=None)
     receipt = ReceiptRecord("rcp", "op_1", "run", None, "reply", "keyed-0", "{}", "sha256:0", "first_result", T)

@@ -76,6 +76,46 @@ def test_a_key_that_was_first_used_before_the_restored_head_was_lost_is_not_take
     assert played.records == 1 and played.cases >= {"Z", "I"}
 
 
+def test_what_a_run_of_before_a_restore_plans_after_it_may_have_been_sent() -> None:
+    """The backup knows the run and none of its writes. The second one is planned when the restore is finished, after the first.
+
+    It counted as new and was sent again: a drill of the support desk, whose model had found other words for its e-mail.
+    """
+
+    def directed(stage: Stage) -> None:
+        acts = [Act(kind="sleep", seconds=5), _perform("keyed", "1"), _perform("listed", "2"), _perform("mute", "3")]
+        stage.book.wishes = [_wish(*acts)]
+        stage.trouble.down_for = (0.0, 1.0)
+        backups: list[Path] = []
+        stage.at(3.5, lambda: backups.append(stage.site.back_up()))
+        stage.at(90.0, lambda: stage.trouble.put_back(backups[0]))
+
+    played = play(1, options=replace(QUIET, calm_after=400.0), directed=directed)
+    assert _whole(played) == {"completed": 1}
+    assert played.records == 3 and played.cases >= {"R", "E", "Z", "I"}, "repeated, found, and told by a person"
+
+
+def test_what_is_asked_for_again_long_after_a_restore_may_have_been_sent() -> None:
+    """The backup does not know the run at all, and its client asks again when the restore is finished: the same identities."""
+
+    def directed(stage: Stage) -> None:
+        wish = _wish(_perform("keyed", "1"), _perform("listed", "2"), _perform("mute", "3"))
+        stage.book.wishes = [wish]
+        stage.trouble.down_for = (0.0, 1.0)
+        backups: list[Path] = []
+        stage.at(0.7, lambda: backups.append(stage.site.back_up()))
+
+        def put_back() -> None:
+            wish.at_us += 200_000_000  # forty seconds after it was put back the restore is finished
+            stage.trouble.put_back(backups[0])
+
+        stage.at(90.0, put_back)
+
+    played = play(1, options=replace(QUIET, calm_after=400.0), directed=directed)
+    assert _whole(played) == {"completed": 1}
+    assert played.records == 3 and played.cases >= {"R", "E", "Z", "I"}
+
+
 def test_a_run_that_waits_while_the_clock_is_put_back_is_not_taken_up_again_and_again() -> None:
     """It waited until an instant of the host's clock that was past for the ledger's, which never goes back.
 

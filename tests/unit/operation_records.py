@@ -107,7 +107,7 @@ def situation(**parts: Any) -> Situation:
     base: dict[str, Any] = {
         "operation": operation(), "contract": contract(key=KEY), "attempts": (), "receipts": (), "lookups": (),
         "review": None, "review_needed": False, "authority_now": True, "incident_open": False, "stop": None,
-        "scope_now": "sha256:s", "budget": "left", "restore": installation(), "now": START + HOUR,
+        "scope_now": "sha256:s", "budget": "left", "restore": installation(), "now": START + HOUR, "run_from": START,
     }  # fmt: skip
     return Situation(**{**base, **parts})
 

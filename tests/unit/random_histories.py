@@ -146,7 +146,10 @@ def history(number: int) -> Situation:
         stop=by.of(*[None] * 6, "suspended", "restored"),
         budget=by.of("left", "left", "left", "spent"),
         restore=installation(
-            incarnation=2 if restored else 1, restore_state=restored, restore_at=by.instant() if restored else None
+            incarnation=2 if restored else 1,
+            restore_state=restored,
+            restore_at=by.instant() if restored else None,
+            lost_until=by.instant() if restored else None,
         ),
         now=by.instant(),
     )

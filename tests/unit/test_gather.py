@@ -186,7 +186,7 @@ def test_the_budget_and_the_turn_are_respected() -> None:
 
 
 OPEN = installation(incarnation=2, restore_state="open", restore_at=START + HOUR)
-FINISHED = installation(incarnation=2, restore_state="finished", restore_at=START + HOUR)
+FINISHED = installation(incarnation=2, restore_state="finished", restore_at=START + HOUR, lost_until=START + HOUR)
 
 
 def test_while_a_restore_is_open_everything_is_maybe_sent_and_nobody_is_gone() -> None:
@@ -208,9 +208,36 @@ def test_after_a_restore_what_was_prepared_before_its_end_may_have_been_sent() -
     new = operation(incarnation=2, prepared_at=START + HOUR)
     assert facts_of(situation(operation=new, restore=FINISHED), "sent") == ("maybe",)
     newer = operation(incarnation=2, prepared_at=START + HOUR + 1)
-    assert letter(situation(operation=newer, restore=FINISHED)) == "P"
+    assert letter(situation(operation=newer, restore=FINISHED, run_from=START + HOUR + 1)) == "P"
     rejected = operation(status=OperationStatus.FAILED, closed_at=START)
     assert facts_of(situation(operation=rejected, restore=FINISHED), "sent") == ("no",)
+
+
+def test_after_a_restore_a_run_of_before_plans_what_may_have_been_sent() -> None:
+    """Whenever it plans it, in whatever words: the lost history had the same run, and derived the same identity."""
+    planned = operation(incarnation=2, prepared_at=START + 5 * HOUR, sent=1, first_sent_at=START - HOUR)
+    later: dict[str, Any] = {
+        "operation": planned,
+        "restore": FINISHED,
+        "now": START + 5 * HOUR,
+        "run_from": START + HOUR,
+    }
+    no_way = contract(procedure="Ask the desk.")
+    assert letter(situation(contract=no_way, **later)) == "Z", "nobody can tell: a person"
+    assert letter(situation(contract=NO_KEY, **later)) == "U", "the receiver is asked before anything leaves"
+    asked = situation(contract=NO_KEY, lookups=(lookup("mismatch", at=START + 5 * HOUR),), **later)
+    assert letter(asked) == "G", "other words under our number: a person, and no second one"
+    asked = situation(contract=NO_KEY, lookups=(lookup("match", at=START + 5 * HOUR),), **later)
+    assert letter(asked) == "E", "adopted by its number"
+    asked = situation(contract=NO_KEY, lookups=(lookup("absent", at=START + 5 * HOUR),), **later)
+    assert letter(asked) == "S", "long after the restore absence counts at once"
+    assert letter(situation(contract=keyed(other_body="rejects"), **later)) == "R", "under the key it is harmless"
+    for binding in (None, "replays", "overwrites"):
+        assert facts_of(situation(contract=keyed(other_body=binding), **later), "key") == ("unusable",)
+    forgotten = keyed(other_body="rejects", retention=timedelta(hours=6))
+    assert facts_of(situation(contract=forgotten, **later), "key") == ("closed",), (
+        "the window counts from the lost head"
+    )
 
 
 def test_after_a_restore_absence_counts_from_its_end_and_senders_are_attested_gone() -> None:

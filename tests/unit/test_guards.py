@@ -40,6 +40,7 @@ from tests.unit.operation_records import (
     contract,
     facts_of,
     in_doubt,
+    installation,
     keyed,
     lookup,
     operation,
@@ -205,6 +206,13 @@ def sender_not_seen_to_end(_: Path) -> tuple[str, ...]:
     return facts_of(in_doubt(contract=NO_KEY, attempts=(attempt(sender_gone_at=None),)), "sender")
 
 
+def planned_anew_after_a_restore(_: Path) -> tuple[str, ...]:
+    restore = installation(incarnation=1, restore_state="finished", lost_until=START + HOUR)
+    return facts_of(
+        situation(operation=operation(prepared_at=START + 2 * HOUR), restore=restore, run_from=START), "sent"
+    )
+
+
 WITNESSES: dict[str, Callable[[Path], object]] = {
     "key-reuse": key_on_the_second_attempt,
     "request-digest": other_bytes_may_leave,
@@ -220,6 +228,7 @@ WITNESSES: dict[str, Callable[[Path], object]] = {
     "budget-check": spent,
     "tombstone": submitted_again,
     "sender-gone": sender_not_seen_to_end,
+    "lost-history": planned_anew_after_a_restore,
 }
 ALSO: list[tuple[str, Callable[[Path], object]]] = [
     ("approval-single-use", second_click),

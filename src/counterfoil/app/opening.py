@@ -127,11 +127,11 @@ def _opened(
         for opened in listeners:
             opened.committed(run_ids)
 
-    def ended(run_ids: Sequence[str]) -> None:
+    def named(run_ids: Sequence[str]) -> None:
         for opened in listeners:
             opened.note_heads(run_ids)
 
-    writer = Writer(database, marker, lambda: around.boundaries.reach("marker.flushed"), committed, ended)
+    writer = Writer(database, marker, lambda: around.boundaries.reach("marker.flushed"), committed, named)
     opened = Opened(
         registry=registry,
         database=database,

@@ -59,7 +59,8 @@ class Restore:
             person = proven(reader, by, secret)
             # Also those whose outcome was unknown: while a restore is open no sender is gone, and absence proves nothing.
             held = parked_for(reader, ParkReason.RESTORED) + parked_for(reader, ParkReason.OUTCOME_UNKNOWN)
-            verb = FinishRestore.over(reader, opened.installation_id, as_, person, reason, held)
+            named = () if opened.marker is None else sorted(head.run_id for head in opened.marker.heads())
+            verb = FinishRestore.over(reader, opened.installation_id, as_, person, reason, held, named)
         if as_ == "clone" and opened.marker is not None:
             opened.marker.set_apart()  # its original keeps the one it has
         # It sends, so the marker follows it: with the higher incarnation it takes the marker over from any other file.

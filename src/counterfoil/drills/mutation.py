@@ -40,6 +40,7 @@ TELLING: Mapping[str, Sequence[str]] = {
     "budget-check": ("*/step-always-fails",),
     "tombstone": ("*/run.finished#*/resubmit-same", "*/resubmit-same"),
     "sender-gone": ("asked/operation.first_byte#1/freeze-takeover-thaw", "*/operation.first_byte#*/freeze-takeover-thaw"),
+    "lost-history": ("keyed_then_asked/operation.in_flight#1/restored-file", "*/restored-file"),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.following import queued
-from counterfoil.engine.submit import Submit
+from counterfoil.engine.submit import Submit, begun_reads
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.access import Act
@@ -113,7 +113,8 @@ class Admit(Submit):
         return ids.conversation_id(self.installation_id, self.conversation)
 
     def reads(self) -> Sequence[Read]:
-        reads = [Read.key(RunRecord, self.run_id), Read.key(TurnRecord, self.run_id), *acting_reads(self.by)]
+        reads = [*begun_reads(self.run_id, self.parent_run_id), *acting_reads(self.by)]
+        reads.append(Read.key(TurnRecord, self.run_id))
         reads.append(Read.key(ConversationRecord, self.conversation_id))
         around = {self.seen.head, self.seen.at_work, self.seen.before} - {None}
         reads += [Read.key(RunRecord, run_id) for run_id in sorted(filter(None, around))]

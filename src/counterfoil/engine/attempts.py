@@ -48,6 +48,7 @@ class MarkInFlight(RunVerb):
     deadline_at: int
     boundary: ClassVar[str] = "operation.in_flight"
     sends: ClassVar[bool] = True
+    departs: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
         return self.target.reads()

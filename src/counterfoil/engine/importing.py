@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
-from counterfoil.engine.submit import Submit
+from counterfoil.engine.submit import Submit, begun_reads
 from counterfoil.engine.verb import Deadlines, RunVerb
 from counterfoil.model import ids
 from counterfoil.model.access import Act
@@ -75,7 +75,7 @@ class ImportConversation(RunVerb):
     def reads(self) -> Sequence[Read]:
         return (
             Read.key(ConversationRecord, self.conversation_id), *acting_reads(self.by),
-            *(Read.key(RunRecord, self._run_id(n)) for n in range(1, len(self.turns) + 1)),
+            *(read for n in range(1, len(self.turns) + 1) for read in begun_reads(self._run_id(n), None)),
         )  # fmt: skip
 
     def decide(self, tx: Transaction) -> str:

@@ -14,7 +14,7 @@ from counterfoil.engine.partials import Partials
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.model.run import RunRecord, RunState
+from counterfoil.model.run import RunRecord
 from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
 from counterfoil.store.marker import Head, OutsideMarker
@@ -79,14 +79,15 @@ class Opened:
             listener(run_ids)
 
     def note_heads(self, run_ids: Iterable[str]) -> None:
-        """Runs that parked or ended: the heads of their chains are counted outside. Called by the writer's thread."""
+        """Runs that parked or ended, or for which something leaves now: the heads of their chains are counted outside.
+
+        Called by the writer's thread.
+        """
         if self.marker is None:
             return
         with self.read() as reader:
             runs = [run for run_id in run_ids if (run := reader.get(RunRecord, run_id)) is not None]
-        self.marker.append_heads(
-            Head(run.run_id, run.sequence, run.head) for run in runs if run.state.ended or run.state is RunState.PARKED
-        )
+        self.marker.append_heads(Head(run.run_id, run.sequence, run.head) for run in runs)
 
     def close(self) -> None:
         self.writer.close()

@@ -16,6 +16,7 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.rules.lost_history import CLONED, began, is_the_originals, lost_since, maybe_lost
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -287,8 +288,10 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
         if (other.generation, other.position, other.name) == (run.generation, position, intent.name)
     )
     _store_contract(tx, intent)
-    # Rule 20: what is derived while a restore is unfinished may be what the lost part of the history already sent.
-    restoring = tx.installation.restore_state == "open"
+    # Rule 20: what is derived for a run that the lost part of the history may have had, in whatever words it is planned now,
+    # may be what was already sent there.
+    run_from = began(run)
+    lost = maybe_lost(run_from, tx.installation)
     return OperationRecord(
         operation_id=ids.operation_id(run.run_id, run.generation, position, intent.name, occurrence),
         number=tx.number("operation"),
@@ -312,12 +315,12 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
         status=OperationStatus.PREPARED,
         reason=None,
         reused_from=None,
-        sent=int(restoring),
-        first_sent_at=tx.installation.restored_head_at if restoring else None,
+        sent=int(lost),
+        first_sent_at=lost_since(run_from, tx.installation) if lost else None,
         attempts=0,
         key_state=None,
         in_progress_until=None,
-        withdrawn=None,
+        withdrawn=CLONED if is_the_originals(run_from, tx.installation) else None,
         resolution=None,
         resolved_at=None,
         receipt_id=None,

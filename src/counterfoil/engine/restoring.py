@@ -1,6 +1,6 @@
 """After a restore, or in a copy opened elsewhere: what this database no longer knows may have been sent (rule 20)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,10 +9,12 @@ from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model.access import Act
 from counterfoil.model.errors import Refused
+from counterfoil.model.installation import LostRunRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.rules.lost_history import CLONED
 from counterfoil.rules.wishes import about_installation
 from counterfoil.store.port import Read, Reader
 from counterfoil.store.transaction import Transaction
@@ -129,7 +131,8 @@ def open_operations(reader: Reader) -> list[OperationRecord]:
 class FinishRestore(RunVerb):
     """A person attests that every sender from before is gone. Wakes the `runs` that were parked for it.
 
-    `as_`: restored, moved or clone. Raises Refused(no_restore).
+    `as_`: restored, moved or clone. `lost`: runs that are named outside and are not here; should one be submitted again, it
+    derives the identities that it had. Raises Refused(no_restore).
     """
 
     as_: str
@@ -137,21 +140,30 @@ class FinishRestore(RunVerb):
     reason: str
     runs: tuple[str, ...]
     foreign: tuple[str, ...]  # for a clone: the open operations that the original may act on
+    lost: tuple[str, ...] = ()
     boundary: ClassVar[str] = "installation.changed"
     sends: ClassVar[bool] = True
 
     @staticmethod
     def over(
-        reader: Reader, installation_id: str, as_: str, by: str, reason: str, runs: tuple[str, ...]
+        reader: Reader,
+        installation_id: str,
+        as_: str,
+        by: str,
+        reason: str,
+        runs: tuple[str, ...],
+        named: Iterable[str] = (),
     ) -> "FinishRestore":
-        """The verb over what is open now."""
+        """The verb over what is open now. `named`: the chains whose heads are kept outside."""
         foreign = tuple(o.operation_id for o in open_operations(reader)) if as_ == "clone" else ()
-        return FinishRestore(installation_id, as_, by, reason, runs, foreign)
+        lost = tuple(each for each in named if each != installation_id and reader.get(RunRecord, each) is None)
+        return FinishRestore(installation_id, as_, by, reason, runs, foreign, lost)
 
     def reads(self) -> Sequence[Read]:
         reads = list(acting_reads(self.by))
         reads += [Read.key(RunRecord, run_id) for run_id in self.runs]
         reads += [Read.key(OperationRecord, operation_id) for operation_id in self.foreign]
+        reads += [Read.key(LostRunRecord, run_id) for run_id in self.lost]
         return reads
 
     def decide(self, tx: Transaction) -> None:
@@ -159,13 +171,26 @@ class FinishRestore(RunVerb):
         installation = tx.installation
         if installation.restore_state != "open":
             raise Refused("no_restore")
-        # Every identity derived before this instant counts as maybe sent, so the time of the restore moves up to it.
-        tx.put(replace(installation, restore_state="finished", restore_at=tx.now))
+        # Every identity derived before this instant counts as maybe sent, so the time of the restore moves up to it. So does
+        # whatever a run derives later that was there by then, and a run that only the outside knows: unless nothing is lost.
+        tx.put(
+            replace(
+                installation,
+                restore_state="finished",
+                restore_at=tx.now,
+                lost_until=installation.lost_until if self.as_ == "moved" else tx.now,
+                cloned_at=tx.now if self.as_ == "clone" else installation.cloned_at,
+            )
+        )
+        for run_id in self.lost:
+            if tx.get(LostRunRecord, run_id) is None:
+                head_at = installation.restored_head_at
+                tx.put(LostRunRecord(run_id, tx.now if head_at is None else head_at))
         for operation_id in self.foreign:
             operation = tx.must(OperationRecord, operation_id)
             if not operation.status.closed and operation.withdrawn is None:
                 # A copy never acts on an operation that it did not prepare; asking goes on.
-                tx.put(replace(operation, version=operation.version + 1, withdrawn="this is a clone"))
+                tx.put(replace(operation, version=operation.version + 1, withdrawn=CLONED))
         wake_parked(tx, self.runs, "restored")
         wake_parked(tx, self.runs, "outcome_unknown")  # a run that still has no way is parked again at once
         tx.append(

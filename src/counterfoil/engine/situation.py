@@ -19,6 +19,7 @@ from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, of_attempt, pause_before
 from counterfoil.rules.gather import Situation
+from counterfoil.rules.lost_history import began
 from counterfoil.rules.situation import DAY_US
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -129,6 +130,7 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
         budget=budget,
         restore=tx.installation,
         now=tx.now,
+        run_from=began(run),
         next_try_at=next_try_at,
         approval_scope_now=target.approval_scope,
         patience_us=target.patience_us,

@@ -9,8 +9,10 @@ from counterfoil.engine.verb import Deadlines, RunVerb
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
+from counterfoil.model.installation import LostRunRecord
 from counterfoil.model.journal import GENESIS, EntryKind
 from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
+from counterfoil.rules.lost_history import began, is_the_originals, maybe_lost
 from counterfoil.rules.permissions import Wish
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -19,6 +21,12 @@ from counterfoil.store.transaction import Transaction
 def run_of(tx: Transaction, run_id: str) -> RunRecord | None:
     """The run of a request id. What has ended still answers for it, for ever."""
     return tx.get(RunRecord, run_id)
+
+
+def begun_reads(run_id: str, parent_run_id: str | None) -> tuple[Read, ...]:
+    """What beginning a run looks at."""
+    reads = (Read.key(RunRecord, run_id), Read.key(LostRunRecord, run_id))
+    return reads if parent_run_id is None else (*reads, Read.key(RunRecord, parent_run_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Submit(RunVerb):
     boundary: ClassVar[str] = "run.submitted"
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), *acting_reads(self.by))
+        return (*begun_reads(self.run_id, self.parent_run_id), *acting_reads(self.by))
 
     def decide(self, tx: Transaction) -> str:
         if self.by is not None and self.parent_run_id is None:  # a child is its parent's doing
@@ -109,4 +117,16 @@ class Submit(RunVerb):
             sequence=-1,
             head=GENESIS,
             submitted_by=self.by,
+            known_from=self._known_from(tx),
         )
+
+    def _known_from(self, tx: Transaction) -> int | None:
+        """Of a run that a restore has lost: its identities are the same again, and so are a child's of such a run."""
+        lost = tx.get(LostRunRecord, self.run_id)
+        if lost is not None:
+            return lost.lost_from
+        parent = None if self.parent_run_id is None else tx.get(RunRecord, self.parent_run_id)
+        if parent is None:
+            return None
+        since = began(parent)
+        return since if maybe_lost(since, tx.installation) or is_the_originals(since, tx.installation) else None

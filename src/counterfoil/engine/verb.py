@@ -12,11 +12,15 @@ from counterfoil.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class RunVerb:
-    """A verb about one run. `sends` is True for what marks in flight, or forbids sending: the outside marker follows it."""
+    """A verb about one run. `sends` is True for what marks in flight, or forbids sending: the outside marker follows it.
+
+    `departs`: something leaves after it, so its run is named outside before: a restored database must know it.
+    """
 
     run_id: str
     boundary: ClassVar[str]
     sends: ClassVar[bool] = False
+    departs: ClassVar[bool] = False
     quiet: ClassVar[bool] = False  # nobody but the run's own driver has anything to do after it: nobody else is woken
     ends: ClassVar[bool] = False  # parks or ends the run: its chain's head is counted outside
 

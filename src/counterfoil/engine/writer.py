@@ -19,6 +19,7 @@ from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.store.port import Database, Mark, Outcome, StorageError, Verb
 
 BATCH_LIMIT = 512
+KNOWN_LIMIT = 10_000
 
 Touched = Mapping[str, bool]
 """The runs of a commit; True for a verb of the run's own driver, which needs not be told."""
@@ -39,13 +40,14 @@ class Writer:
         marker: Marker | None,
         flushed: Callable[[], None],
         committed: Callable[[Touched], None],
-        ended: Callable[[Sequence[str]], None],
+        named: Callable[[Sequence[str]], None],
     ) -> None:
         self._database = database
         self._marker = marker
         self._flushed = flushed
         self._committed = committed
-        self._ended = ended
+        self._named = named  # writes the heads of these runs' chains outside
+        self._known_outside: set[str] = set()  # of runs that have sent from here
         self._inbox: SimpleQueue[list[Waiting]] = SimpleQueue()  # an empty list: the writer is closed
         self._queue: deque[Waiting] = deque()  # the writer thread's own
         self._lock = threading.Lock()
@@ -164,7 +166,7 @@ class Writer:
     def _count_heads(self, run_ids: list[str]) -> None:
         """Outside, before anybody hears that a run parked or ended; a failure does not undo what is committed."""
         try:
-            self._ended(run_ids)
+            self._named(run_ids)
         except CounterfoilError as problem:
             log.error("the heads of ended runs could not be counted outside: %s", problem)
 
@@ -183,6 +185,7 @@ class Writer:
             # Committed, and not yet known outside. Nobody may send before the marker holds it, so its failure is
             # told to the senders of this batch: their attempts are in doubt on paper, and nothing has left.
             try:
+                self._name([v.run_id for v, o in zip(verbs, outcomes, strict=True) if v.departs and o.error is None])
                 self._flush()
             except CounterfoilError as problem:
                 self._broken = problem
@@ -191,6 +194,16 @@ class Writer:
                     for verb, o in zip(verbs, outcomes, strict=True)
                 ]
         return outcomes
+
+    def _name(self, run_ids: list[str]) -> None:
+        """Once for each run: a restored database must know that something left for it, also where it never knew the run."""
+        new = [run_id for run_id in run_ids if run_id not in self._known_outside]
+        if not new or self._marker is None:
+            return
+        self._named(new)
+        if len(self._known_outside) > KNOWN_LIMIT:
+            self._known_outside.clear()  # named twice is named
+        self._known_outside.update(new)
 
     def _flush(self) -> None:
         if self._marker is not None:

@@ -8,7 +8,9 @@ class InstallationRecord:
     """The one row of `installation`. `restore_state` is None, open or finished; `batches` and `rolling` mirror the marker.
 
     `in_flight_batch` is the number of the newest commit that sent or forbade sending. `restored_head_at`: the newest time that
-    was stored in what was restored; whatever it does not know may have been sent since then.
+    was stored in what was restored; whatever it does not know may have been sent since then. `lost_until`: when that
+    was finished, unless it was only moved: runs of before may have sent what is not known here. `cloned_at`: when it was
+    finished as a clone; the runs of before are its original's.
     """
 
     installation_id: str
@@ -25,6 +27,16 @@ class InstallationRecord:
     clock_us: int  # the newest time ever stored: time never goes back
     created_at: int
     restored_head_at: int | None = None
+    lost_until: int | None = None
+    cloned_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LostRunRecord:
+    """One row of `lost_runs`: a run that is named beside the outside marker, and that a restored database does not have."""
+
+    run_id: str
+    lost_from: int  # the restored head: since then it may have sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ class RunRecord:
     draws: str | None = None  # what its calls in flight hold in reserve of budgets, as JSON by call
     budget_id: str | None = None  # the shared budget that it was parked for last
     after_run_id: str | None = None  # a run that must have ended before this one is claimed: the turn before it
+    known_from: int | None = None  # since when a history that was lost may have had it; None: not before created_at
 
 
 BUDGET_REASONS = frozenset(reason for reason in ParkReason if reason.startswith("budget_"))

@@ -8,6 +8,7 @@ from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
+from counterfoil.rules.lost_history import maybe_lost
 
 DAY_US = 24 * 3600 * 1_000_000
 _EFFECTLESS = (Meaning.REFUSED, Meaning.NOT_APPLIED)
@@ -35,7 +36,8 @@ class Situation:
     `scope_now`: the scope digest a new attempt would carry. `budget`: left, not_yet or spent; `next_try_at`: when not_yet
     ends. `weighed_at`: when a closed incident of this operation was closed last. `approval_scope_now`: the digest of
     receiver and credential that approvals are bound to, where it is not `scope_now`. `patience_us`: how long a receiver
-    that cannot be reached is asked in vain before its owner hears of the doubt.
+    that cannot be reached is asked in vain before its owner hears of the doubt. `run_from`: since when any history may have
+    had its run (`lost_history.began`).
     """
 
     operation: OperationRecord
@@ -52,6 +54,7 @@ class Situation:
     budget: str
     restore: InstallationRecord
     now: int
+    run_from: int
     next_try_at: int | None = None
     weighed_at: int | None = None
     approval_scope_now: str | None = None
@@ -72,14 +75,15 @@ class Situation:
     def lost_attempts(self) -> bool:
         """Attempts may have been made that this database no longer knows.
 
-        True for every operation whose identity could be derived before the restore was finished: also for one that was
-        never prepared at the restored head, since the lost stretch may have prepared and sent it.
+        True for every operation whose identity could be derived before the restore was finished: of each run that was there
+        by then, also where the restored head had not planned it, since the lost stretch may have planned and sent it.
         """
         restored_at = self.restore.restore_at
         return (
             self.restore_open
             or self.operation.incarnation < self.restore.incarnation
             or (restored_at is not None and self.operation.prepared_at <= restored_at)
+            or maybe_lost(self.run_from, self.restore)
         )
 
     @property

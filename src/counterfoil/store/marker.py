@@ -1,7 +1,8 @@
 """The outside marker: how far sending had come, kept where a restore of the database does not reach.
 
 Two files in a folder of the caller's choice: `<installation>.json`, replaced as a whole, and `<installation>.heads`,
-where one line is appended when a run parks or ends. A clone has two of its own, named after its path as well.
+where one line is appended when a run parks or ends, and before the first thing leaves for it. A clone has two of its own,
+named after its path as well.
 """
 
 import fcntl
@@ -55,7 +56,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest entry of a chain at the time a run parked or ended."""
+    """The newest entry of a chain at the time a run parked or ended, or was about to send."""
 
     run_id: str
     sequence: int

@@ -23,6 +23,7 @@ from counterfoil.model.installation import (
     ContractRecord,
     IncidentRecord,
     InstallationRecord,
+    LostRunRecord,
     SuspensionRecord,
     WorkerRecord,
 )
@@ -128,6 +129,7 @@ ALL: tuple[Table, ...] = (
     _table(ContractRecord, "contracts", "digest"),
     _table(WorkerRecord, "workers", "worker_id", evidence=False),
     _table(SuspensionRecord, "suspensions", "scope"),
+    _table(LostRunRecord, "lost_runs", "run_id", evidence=False),
     _table(
         DrillRecord,
         "drills",

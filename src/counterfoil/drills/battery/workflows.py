@@ -62,8 +62,15 @@ async def unknowable(run: Run, order: Order) -> Receipt:
     return await run.perform(mail, order)
 
 
+@app.workflow(version=1, budget=BUDGET)
+async def keyed_then_asked(run: Run, order: Order) -> Receipt:
+    """A write under a key, and then one that only a lookup tells: after a restore it is planned when that is finished."""
+    await run.perform(note, order)
+    return await run.perform(post, order)
+
+
 ORDER, OTHER = {"number": "b-1", "amount": 40}, {"number": "b-1", "amount": 41}
-WORKFLOWS = ("keyed", "named", "reviewed", "reviewed_twice", "varying", "asked", "unknowable")
+WORKFLOWS = ("keyed", "named", "reviewed", "reviewed_twice", "varying", "asked", "unknowable", "keyed_then_asked")
 SCENARIOS: Sequence[Scenario] = tuple(
     Scenario(workflow=name, input=ORDER, other_input=OTHER, sandboxes=SANDBOXES) for name in WORKFLOWS
 )

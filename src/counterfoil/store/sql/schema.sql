@@ -15,7 +15,9 @@ CREATE TABLE installation (
     in_flight_batch INTEGER NOT NULL,
     clock_us INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
-    restored_head_at INTEGER
+    restored_head_at INTEGER,
+    lost_until INTEGER,
+    cloned_at INTEGER
 ) STRICT;
 
 -- One database is one installation.
@@ -97,6 +99,7 @@ CREATE TABLE runs (
     draws TEXT,
     budget_id TEXT,
     after_run_id TEXT,
+    known_from INTEGER,
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
@@ -325,6 +328,12 @@ CREATE TABLE suspensions (
     at INTEGER NOT NULL,
     lifted_at INTEGER,
     lifted_by TEXT
+) STRICT;
+
+-- Runs that are named beside the outside marker, and that a restored database does not have.
+CREATE TABLE lost_runs (
+    run_id TEXT PRIMARY KEY,
+    lost_from INTEGER NOT NULL
 ) STRICT;
 
 -- What was rehearsed: the newest passing drill of an operation, a contract and a workflow's version.

@@ -20,6 +20,7 @@ from counterfoil.model.installation import (
     ContractRecord,
     IncidentRecord,
     InstallationRecord,
+    LostRunRecord,
     SuspensionRecord,
     WorkerRecord,
 )
@@ -250,6 +251,7 @@ def one_of_each(run_id: str) -> list[Any]:
         ContractRecord(DIGEST, '{"action":"create_refund"}'),
         WorkerRecord("wrk_1", "here", "boot", 42, "{}", 1, 2, 0, None),
         SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
+        LostRunRecord("run_lost", 4),
         DrillRecord("create_refund", DIGEST, "refund", 1, "app:refund", DIGEST, 7, 40, 30, 9, 1, None, 3),
         WaiverRecord("create_refund", "until Monday", "ana", 3, 9, None, None),
         budget_named("bud_1", 1),

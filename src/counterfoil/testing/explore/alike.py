@@ -26,6 +26,7 @@ FENCE = 8
 GONE = "gone"
 REVIEW_US = 600 * SECOND
 LONGEST_US = 200 * SECOND  # more than any sum of times that a rule makes
+LONG_AGO = 1  # the run was there before whatever was restored
 _OTHER = {"w1": "w2", "w2": "w1"}
 
 Rows = Mapping[type[Any], Mapping[Any, Any]]
@@ -37,7 +38,7 @@ TIMES: dict[type[Any], tuple[str, ...]] = {
     ReceiptRecord: ("received_at",),
     LookupRecord: ("asked_at",),
     IncidentRecord: ("closed_at",),
-    InstallationRecord: ("restore_at",),
+    InstallationRecord: ("restore_at", "restored_head_at", "lost_until"),
     BusinessKeyRecord: ("held_until",),
 }
 """The stored times that rules or verbs compare."""
@@ -47,7 +48,7 @@ def plain(row: Any, now: int) -> Any:
     """A row without what no rule compares, and what only grows."""
     if isinstance(row, RunRecord):
         return replace(
-            row, sequence=0, head=GENESIS, updated_at=0, crashes=0, waited_us=0, started_at=_some(row.started_at),
+            row, sequence=0, head=GENESIS, created_at=LONG_AGO, updated_at=0, crashes=0, waited_us=0, started_at=_some(row.started_at),
             waiting_since=_some(row.waiting_since), deadline_at=None if row.deadline_at is None else START + DAY_US,
             due_at=_over(row.due_at, now), lease_until=_over(row.lease_until, now),
         )  # fmt: skip

@@ -3,13 +3,14 @@
 from counterfoil.model.operation import AttemptRecord, OperationStatus
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import RunState
-from counterfoil.testing.explore.scene import DIGESTS, TRIES, View
+from counterfoil.testing.explore.scene import CONTENT_OF, DIGESTS, TRIES, View
 from counterfoil.testing.explore.state import State
 
 INVARIANTS: dict[str, str] = {
     "one_effect": "The receiver holds at most one record for the operation.",
     "failed_over_effect": "What is recorded as failed did not happen, or an incident is open.",
     "success_without_effect": "What is recorded as succeeded has a receipt and happened.",
+    "other_content": "What is recorded as succeeded happened in the words that were approved.",
     "approval": "Each attempt draws on a valid approval of its exact digest.",
     "approved_bytes": "What leaves is what was approved.",
     "stopped": "Nothing is marked in flight while sending is stopped.",
@@ -75,6 +76,10 @@ def stands(view: View, state: State) -> tuple[str, ...]:
         broken.append("failed_over_effect")
     if status is OperationStatus.SUCCEEDED and (not effects or operation.receipt_id is None):
         broken.append("success_without_effect")
+    approved = CONTENT_OF[operation.payload_digest]
+    others = bool(effects) and all(effect.content != approved for effect in effects)
+    if status is OperationStatus.SUCCEEDED and others and not view.incident_open:
+        broken.append("other_content")
     if run.state.ended and not status.closed:
         broken.append("ended_in_doubt")
     if not status.closed and not operation.owner:

@@ -10,7 +10,17 @@ from counterfoil.engine.verb import RunVerb
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunState
-from counterfoil.testing.explore.scene import DEADLINES, INSTALLATION, OPERATOR, REVIEWERS, RUN_ID, TRIES, Scene, View
+from counterfoil.testing.explore.scene import (
+    CONTENT_OF,
+    DEADLINES,
+    INSTALLATION,
+    OPERATOR,
+    REVIEWERS,
+    RUN_ID,
+    TRIES,
+    Scene,
+    View,
+)
 from counterfoil.testing.explore.state import MARKED, SENT, Move, State, Step
 from counterfoil.testing.explore.world import at_stake
 
@@ -113,18 +123,24 @@ class Person:
                 state, ("resolve", as_, new_key), "operation.resolved", f"{OPERATOR} says: {_CALLED[as_, new_key]}", WORD,
                 lambda said=said: Resolve(RUN_ID, target, said), sends=True,
             )  # fmt: skip
-            if move is not None and self._is_wrong(state, as_, new_key=new_key):
+            content = CONTENT_OF[operation.payload_digest]
+            if move is not None and self._is_wrong(state, as_, content, new_key=new_key):
                 residue = move.state.residue | {WRONG_WORD}
                 move = move._replace(state=move.state._replace(residue=residue))
             yield move
 
     @staticmethod
-    def _is_wrong(state: State, as_: str, *, new_key: bool) -> bool:
-        """A word against what is so, or about what is still under way: nobody can know that yet."""
+    def _is_wrong(state: State, as_: str, content: str, *, new_key: bool) -> bool:
+        """A word against what is so, or about what is still under way: nobody can know that yet.
+
+        "It happened" is said of these words; what happened in others is no success of this operation.
+        """
         receiver = state.receiver
         sending = any(worker.phase in (MARKED, SENT) for worker in state.workers)
         happens = bool(receiver.effects or receiver.wire or receiver.working or sending)
-        return not receiver.effects if as_ == "succeeded" else happens and (as_ == "failed" or new_key)
+        if as_ == "succeeded":
+            return all(effect.content != content for effect in receiver.effects)
+        return happens and (as_ == "failed" or new_key)
 
     def _tending(self, state: State, view: View, operation: OperationRecord) -> Iterator[Move | None]:
         for incident in view.incidents:

@@ -24,7 +24,7 @@ from counterfoil.store.transaction import Transaction
 from counterfoil.testing.explore.alike import DAY_US, FENCE, REVIEW_US, START, swapped
 from counterfoil.testing.explore.kinds import SECOND, Kind
 from counterfoil.testing.explore.ledger import Applied, Book, Rows, each
-from counterfoil.testing.explore.state import Backup, State, Worker
+from counterfoil.testing.explore.state import State, Worker
 
 T = TypeVar("T")
 
@@ -189,7 +189,7 @@ class Scene:
         workers = state.workers
         if applied.refenced:
             workers = tuple(w._replace(fence=FENCE - 1) if w.fence else w for w in workers)
-        backup = state.backup and Backup(state.backup.ledger, state.backup.behind or (sends and applied.wrote))
+        backup = state.backup and state.backup._replace(behind=state.backup.behind or (sends and applied.wrote))
         return applied, state._replace(ledger=applied.ledger, workers=workers, backup=backup)
 
 

@@ -5,6 +5,7 @@ What is rare costs more than a step, so that plain stories are followed further 
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from counterfoil.testing.explore.kinds import KINDS
 from counterfoil.testing.explore.person import Person
 from counterfoil.testing.explore.receiver import Receiver
 from counterfoil.testing.explore.scene import Scene
-from counterfoil.testing.explore.state import SENT, Left, Move, State, Step, Worker
+from counterfoil.testing.explore.state import DRIVE, SENT, Backup, Left, Move, State, Step, Worker
 from counterfoil.testing.explore.worker import Program
 from counterfoil.testing.explore.world import World
 
@@ -55,6 +56,13 @@ class Found:
     residue: dict[tuple[str, ...], tuple[str, list[Step]]] = field(default_factory=dict[Any, Any])
     residue_states: Counter[tuple[str, ...]] = field(default_factory=Counter[Any])
     violations: dict[str, tuple[list[dict[str, Any]], list[Step]]] = field(default_factory=dict[str, Any])
+
+
+_PUT_BACK = (
+    "its answer is lost", "its marker is ahead", "finishes the restore", "its lease ends", "claims the run", "in other words",
+)  # fmt: skip
+_Way = tuple[int, State]
+_Part = Program | Person | World
 
 
 class _Next(NamedTuple):
@@ -104,19 +112,43 @@ class Search:
         return found
 
     def _straight(self, state: State) -> None:
-        """The undisturbed way to the first byte. Every state on it is a beginning: cost counts from there."""
-        number = self._meet(-1, Step("", None, None, ""), exchanged=False)
-        ways = [(number, state)]
-        self._is_new(state)
-        while all(worker.phase != SENT for worker in state.workers):
-            move = next(m for part in self._actors for m in part.moves(state))
-            self.found.transitions += 1
-            state, exchanged = self.scene.canonical(move.state)
-            self._is_new(state)
-            number = self._meet(number, move.step, exchanged=exchanged)
-            ways.append((number, state))
+        """The undisturbed way to the first byte. Every state on it is a beginning: cost counts from there.
+
+        So is every state on the way on which the database is put back to before the operation existed.
+        """
+        ways = self._sent([(self._meet(-1, Step("", None, None, ""), exchanged=False), state)])
+        if state.left.has("mishaps"):
+            ways += self._put_back(*next(way for way in ways if any(w.phase == DRIVE for w in way[1].workers)))
         for number, state in ways:
             self._follow(number, state)
+
+    def _sent(self, ways: list[_Way]) -> list[_Way]:
+        """On from the last of them to the first byte."""
+        self._is_new(ways[-1][1])
+        while all(worker.phase != SENT for worker in ways[-1][1].workers):
+            ways.append(self._gone(ways[-1], self._actors))
+        return ways
+
+    def _put_back(self, number: int, state: State) -> list[_Way]:
+        """The way on which a backup is kept before the operation exists, which is then sent; and the backup is put back.
+
+        The run is claimed anew, and plans the same in other words; that it may plan it in the same ones is for the search.
+        """
+        step = Step("operator", None, None, "a copy of the database is kept as a backup")
+        kept = state._replace(backup=Backup(state.ledger, behind=False, at=state.wall), left=state.left.less("mishaps"))
+        ways = self._sent([(self._meet(number, step, exchanged=False), kept)])
+        for words in _PUT_BACK:
+            ways.append(self._gone(ways[-1], self._parts, words))
+        return ways[-4:]  # until it is put back, all is as without a backup
+
+    def _gone(self, way: _Way, parts: Iterable[_Part], words: str = "") -> _Way:
+        """One step further: the first that its parts would make, and that is called so."""
+        number, state = way
+        move = next(m for part in parts for m in part.moves(state) if words in m.step.text)
+        self.found.transitions += 1
+        state, exchanged = self.scene.canonical(move.state)
+        self._is_new(state)
+        return self._meet(number, move.step, exchanged=exchanged), state
 
     def _look(self, waiting: _Next) -> None:
         """Judge a state, and follow it where it is new and holds."""

@@ -59,10 +59,14 @@ _COMMON = frozenset({"instants", "words"})
 
 
 class Backup(NamedTuple):
-    """A copy of the database. `behind`: since then something was sent or forbidden, so the outside marker is ahead of it."""
+    """A copy of the database. `behind`: since then something was sent or forbidden, so the outside marker is ahead of it.
+
+    `at` is when it was made, by the ledger's time.
+    """
 
     ledger: int
     behind: bool
+    at: int
 
 
 class State(NamedTuple):

@@ -97,7 +97,9 @@ class Program:
     def _drive(self, state: State, worker: Worker, view: View) -> Iterator[Move]:
         operation = view.operation
         if operation is None:
-            yield self._prepare(state, worker)
+            # After a restore the workflow plans anew, and a model in other words.
+            for content in ("a", "b") if view.installation.incarnation else ("a",):
+                yield self._prepare(state, worker, content)
             return
         gone = senders_gone(view.attempts, worker.process, lambda attempt: _is_dead(state, attempt))
         if gone and not operation.status.closed:
@@ -156,13 +158,14 @@ class Program:
 
     # ------------------------------------------------------------------ what the workflow does
 
-    def _prepare(self, state: State, worker: Worker) -> Move:
-        intent, fence = self._scene.intent("a"), worker.fence
+    def _prepare(self, state: State, worker: Worker, content: str) -> Move:
+        intent, fence = self._scene.intent(content), worker.fence
         applied, after = self._scene.ask(
-            state, ("prepare", fence), lambda: Prepare(RUN_ID, fence, POSITION, intent, None, {}, DEADLINES)
+            state, ("prepare", fence, content), lambda: Prepare(RUN_ID, fence, POSITION, intent, None, {}, DEADLINES)
         )
         worker = worker._replace(at="operation.prepared")
-        return said(after, worker, "prepares the operation", refused=applied.outcome.error)
+        text = "prepares the operation" if content == "a" else "prepares the operation in other words"
+        return said(after, worker, text, refused=applied.outcome.error)
 
     def _propose(self, state: State, worker: Worker, operation: OperationRecord) -> Move:
         intent, fence, replaced, key = (

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from counterfoil.engine.restoring import BeginRestore
+from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.run import RunState
-from counterfoil.testing.explore.alike import GONE, START, earlier, renamed
+from counterfoil.store.records import changed
+from counterfoil.testing.explore.alike import GONE, LONGEST_US, START, earlier, renamed
 from counterfoil.testing.explore.kinds import SECOND
 from counterfoil.testing.explore.ledger import each
 from counterfoil.testing.explore.receiver import (
@@ -37,7 +39,7 @@ class World:
         if state.left.has("crashes"):
             yield from self._crashes(state)
         view = self._scene.view(state)
-        if view.review is None:
+        if view.review is None and not view.installation.incarnation:
             return  # nothing can be sent yet: only crashes can matter
         yield from self._arrivals(state)
         yield from self._completions(state)
@@ -153,7 +155,9 @@ class World:
         def back(ledger: int) -> int:
             return self._scene.book.changed(ledger, ("earlier", by, now), lambda rows: earlier(rows, by, now))
 
-        backup = state.backup and state.backup._replace(ledger=back(state.backup.ledger))
+        backup = state.backup
+        if backup is not None:
+            backup = Backup(back(backup.ledger), backup.behind, max(backup.at - by, START - LONGEST_US))
         workers = tuple(moved_back(worker, by) for worker in state.workers)
         receiver = passed(self._kind, state.receiver, by)
         return state._replace(ledger=back(state.ledger), backup=backup, workers=workers, receiver=receiver)
@@ -187,7 +191,7 @@ class World:
             yield self._clock(state, -CLOCK_STEP)
         if state.backup is None and any(worker.phase in (TRY, MARKED) for worker in state.workers):
             step = Step("operator", None, None, "a copy of the database is kept as a backup")
-            yield Move(step, state._replace(backup=Backup(state.ledger, behind=False)))
+            yield Move(step, state._replace(backup=Backup(state.ledger, behind=False, at=state.wall)))
         if state.receiver.keys:
             lost = state._replace(receiver=state.receiver._replace(keys=()), residue=state.residue | {CONTRACT_BROKEN})
             yield Move(Step("receiver", None, None, "the receiver loses its keys, against its contract"), lost)
@@ -201,9 +205,9 @@ class World:
 
     def _restores(self, state: State, backup: Backup) -> Iterator[Move]:
         """The database is put back while nothing runs. Where its marker is ahead, it is recognised; or the marker went too."""
-        stopped = self._ended(state, tuple(worker for worker in state.workers if worker.phase != IDLE))
+        stopped = self._ended(state, state.workers)  # also who was idle: the backup may know one of them at work
         workers = tuple(worker._replace(jumped=False) for worker in stopped.workers)
-        back = stopped._replace(ledger=backup.ledger, backup=None, workers=workers)
+        back = stopped._replace(ledger=self._as_of(stopped.backup or backup), backup=None, workers=workers)
         if not backup.behind:
             step = Step("operator", None, None, "the backup is put back; nothing was sent or forbidden since")
             yield Move(step, back)
@@ -222,6 +226,13 @@ class World:
         yield Move(step, begun)
         step = Step("operator", None, None, "the backup is put back together with its marker: nothing recognises it")
         yield Move(step, back._replace(residue=back.residue | {UNRECOGNISED}))
+
+    def _as_of(self, backup: Backup) -> int:
+        """A ledger's time is left out where it only grows. Of a backup it says what may have been sent since."""
+        return self._scene.book.changed(
+            backup.ledger, ("as of", backup.at),
+            lambda rows: each(rows, lambda row: changed(row, clock_us=backup.at) if isinstance(row, InstallationRecord) else row),
+        )  # fmt: skip
 
 
 def at_stake(state: State, view: View) -> bool:

@@ -12,6 +12,7 @@ from counterfoil.testing.guards.sending import SENDING
 _ORDER = (
     "key-reuse", "request-digest", "fence", "attempt-deadline", "payload-digest", "approval-recheck", "approval-single-use",
     "visibility-wait", "window-check", "business-key", "stop-check", "budget-check", "tombstone", "sender-gone",
+    "lost-history",
 )  # fmt: skip
 
 GUARDS: dict[str, Guard] = dict(

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from counterfoil.engine import submit
-from counterfoil.engine.submit import Submit
+from counterfoil.engine.submit import Submit, begun_reads
 from counterfoil.model import ids
-from counterfoil.model.installation import BusinessKeyRecord
+from counterfoil.model.installation import BusinessKeyRecord, InstallationRecord
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Read
@@ -46,7 +46,10 @@ def _under_a_free_name(original: Callable[[Submit, Transaction], str]) -> Callab
 
 
 def _reads_its_names(original: Callable[[Submit], Sequence[Read]]) -> Callable[[Submit], tuple[Read, ...]]:
-    return lambda self: (*original(self), *(Read.key(RunRecord, name) for name in _names(self.run_id)[1:]))
+    return lambda self: (
+        *original(self),
+        *(read for name in _names(self.run_id)[1:] for read in begun_reads(name, None)),
+    )
 
 
 def _lets_go_of_the_key(original: Callable[..., OperationRecord]) -> Callable[..., OperationRecord]:
@@ -61,6 +64,10 @@ def _lets_go_of_the_key(original: Callable[..., OperationRecord]) -> Callable[..
         return closed
 
     return succeeded
+
+
+def _only_while_it_is_open(run_from: int, restore: InstallationRecord) -> bool:
+    return restore.restore_state == "open"
 
 
 MEMORY: Sequence[Guard] = (
@@ -78,5 +85,10 @@ MEMORY: Sequence[Guard] = (
             Replacement("counterfoil.engine.submit", "Submit.reads", _reads_its_names),
             Replacement("counterfoil.engine.advance", "_succeeded", _lets_go_of_the_key),
         ),
+    ),
+    Guard(
+        "lost-history",
+        "After a restore what a run of before plans anew counts as maybe sent, whenever and however it is worded (rule 20).",
+        (Replacement("counterfoil.rules.lost_history", "maybe_lost", lambda original: _only_while_it_is_open),),
     ),
 )

@@ -52,7 +52,6 @@ class Book:
     words: dict[str, str] = field(default_factory=lambda: {})  # operation id: how a person judged it
     hasty: set[str] = field(default_factory=lambda: set())  # operations about which a person spoke without waiting
     restored_us: list[int] = field(default_factory=lambda: [])
-    finished_us: list[int] = field(default_factory=lambda: [])  # when somebody attested that a restore is finished
     refused: Counter[str] = field(default_factory=lambda: Counter())  # by code: what the ledger refused to people
     wrong: list[str] = field(default_factory=lambda: [])  # what clients saw that must not be
 

@@ -220,7 +220,6 @@ def _excused(seen: Seen, references: Sequence[str]) -> bool:
 
 
 def _why(seen: Seen, reference: str) -> str | None:
-    operation = seen.operations.get(reference)
     incidents = [each for each in seen.incidents if each.operation_id == reference]
     if incidents:
         return "an incident says so"
@@ -228,20 +227,7 @@ def _why(seen: Seen, reference: str) -> str | None:
         return seen.network.breaches[reference]
     if reference in seen.book.hasty:
         return "a person's wrong word"
-    if seen.book.restored_us and _derived_after_restore(seen, operation, reference):
-        return "an operation that the backup did not know was derived again after the restore was finished"
     return None
-
-
-def _derived_after_restore(seen: Seen, operation: OperationRecord | None, reference: str) -> bool:
-    left = [each.left_us for each in seen.network.departures if each.request.reference == reference]
-    for restored in seen.book.restored_us:
-        finished = min((each for each in seen.book.finished_us if each >= restored), default=None)
-        if finished is None or not left or min(left) > restored:
-            continue
-        if operation is None or operation.prepared_at - WALL_AHEAD_US >= finished - seen.set_back_us:
-            return True
-    return False
 
 
 def _records(seen: Seen) -> Sequence[Record]:
