@@ -4,8 +4,10 @@ import hashlib
 from typing import Any
 
 from counterfoil.app.conversations import conversation_of
-from counterfoil.app.views.conversation import past_of, queue_of, text_of
+from counterfoil.app.views.conversation import past_of, queue_of, text_of, turn_view
 from counterfoil.app.views.moments import rfc3339
+from counterfoil.app.views.run import run_view
+from counterfoil.app.views.shown import Shown
 from counterfoil.app.views.turn import said_in_turn
 from counterfoil.engine.admission import seen_of
 from counterfoil.engine.opened import Opened
@@ -26,6 +28,16 @@ def turn_in_full(opened: Opened, run_id: str) -> list[dict[str, Any]]:
         if run is None:
             raise Refused("not_found", what="run", id=run_id)
         return said_in_turn(reader, run, opened.artifacts.whole)
+
+
+def turn_told(opened: Opened, run_id: str) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
+    """(TURN, its RUN, its items: see `said_in_turn`), from one snapshot. Raises Refused(not_found)."""
+    with opened.read() as reader:
+        turn, run = reader.get(TurnRecord, run_id), reader.get(RunRecord, run_id)
+        if turn is None or run is None:
+            raise Refused("not_found", what="turn", id=run_id)
+        items = said_in_turn(reader, run, opened.artifacts.whole)
+        return turn_view(reader, turn, run), run_view(Shown.of(opened, reader), run), items
 
 
 def place_of(reader: Reader, run_id: str) -> dict[str, Any] | None:

@@ -13,7 +13,9 @@ from counterfoil.app.application import App, load_app
 from counterfoil.app.driving import drive_for_parent, freeze_memory, log_of, problems_of
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.logs import set_up
+from counterfoil.app.relaying import pass_on
 from counterfoil.app.worker_process import WorkerProcesses
+from counterfoil.engine import descriptors
 from counterfoil.engine.ending import leave, run_to_end
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.settings import value_of
@@ -22,7 +24,7 @@ DEFECT = 70
 
 
 def main(arguments: list[str]) -> int:
-    """Drive what the orders say: {app, db, only, until_idle}. Gives the exit status."""
+    """Drive what the orders say: {app, db, only, until_idle, pieces}. Gives the exit status."""
     # The user's code gets an empty input, and its output goes to stderr: neither may touch what is between us and our parent.
     parent, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -44,6 +46,10 @@ def main(arguments: list[str]) -> int:
 
 async def _work(app: App, orders: dict[str, Any], parent: int) -> dict[str, Any]:
     only: str | None = orders["only"]
+    pieces: int | None = orders["pieces"]
+    if pieces is not None:
+        os.set_inheritable(pieces, False)
+        pass_on(app.open().partials, descriptors.only_here(pieces))
     if only is not None:
         worker = app.new_worker(only=frozenset({only}))
         drives = f"run {only} alone"

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,20 +60,25 @@ class WorkerProcess:
 class WorkerProcesses:
     """Starts worker processes of one application: `target` is MODULE:NAME, `db` as `--db`, `folder` where modules are looked for.
 
-    They inherit the environment, and with it the secrets of receivers.
+    They inherit the environment, and with it the secrets of receivers. `log`: where they write what else goes to stderr.
     """
 
     target: str
     db: str | None
     folder: Path
+    log: Path | None = None
 
     async def isolate(self, run_id: str) -> WorkerProcess:
         """For `Worker(isolate=...)`: a worker for one run. Raises OSError."""
         return await self.start(only=run_id)
 
-    async def start(self, *, only: str | None = None, until_idle: bool = False) -> WorkerProcess:
-        """Raises OSError when the system gives no process."""
-        orders = json.dumps({"app": self.target, "db": self.db, "only": only, "until_idle": until_idle})
+    async def start(
+        self, *, only: str | None = None, until_idle: bool = False, pieces: int | None = None
+    ) -> WorkerProcess:
+        """`pieces`: a pipe that takes what models have answered so far. Raises OSError when the system gives no process."""
+        orders = json.dumps(
+            {"app": self.target, "db": self.db, "only": only, "until_idle": until_idle, "pieces": pieces}
+        )
         # -P: the working folder comes after our own modules, as it does for the command that we are.
         command = (sys.executable, "-P", "-m", MODULE, orders)
         stdin, held = os.pipe()
@@ -83,10 +88,7 @@ class WorkerProcesses:
         answers, stdout = os.pipe()
         os.set_blocking(answers, False)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=stdin, stdout=stdout, stderr=None if sys.__stderr__ is not None else DEVNULL,
-                cwd=self.folder, process_group=0,
-            )  # fmt: skip
+            process = await self._started(command, stdin, stdout, () if pieces is None else (pieces,))
         except BaseException:
             descriptors.close(held)
             os.close(answers)
@@ -95,3 +97,14 @@ class WorkerProcesses:
             os.close(stdin)
             os.close(stdout)
         return WorkerProcess(process, held, answers)
+
+    async def _started(
+        self, command: tuple[str, ...], stdin: int, stdout: int, others: tuple[int, ...]
+    ) -> asyncio.subprocess.Process:
+        with ExitStack() as stack:
+            stderr: Any = None if sys.__stderr__ is not None else DEVNULL
+            if self.log is not None:
+                stderr = stack.enter_context(self.log.open("ab"))
+            return await asyncio.create_subprocess_exec(
+                *command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=self.folder, process_group=0, pass_fds=others
+            )  # fmt: skip

@@ -43,13 +43,18 @@ def secret_of(invocation: Invocation, name: str, file: Path | None) -> str:
 
     Raises Refused(secret_missing) without a terminal, Refused(usage) for a file that holds none.
     """
-    given = _given(file) or _made_by_init(invocation, name)
+    given = secret_at_hand(invocation, name, file)
     if given is not None:
         return given
     if not invocation.streams.interactive:
         raise Refused("secret_missing")
     answer: str = typer.prompt(f"Secret of {name}", hide_input=True, err=True)
     return _clean(answer, "the secret")
+
+
+def secret_at_hand(invocation: Invocation, name: str, file: Path | None) -> str | None:
+    """The same without a prompt; None where only the person knows it. Raises Refused(usage) for a file that holds none."""
+    return _given(file) or _made_by_init(invocation, name)
 
 
 def new_secret(invocation: Invocation, name: str, file: Path | None) -> str:

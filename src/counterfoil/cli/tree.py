@@ -25,6 +25,7 @@ from counterfoil.cli import (
 )
 from counterfoil.cli.audit import audit
 from counterfoil.cli.budgets import budgets
+from counterfoil.cli.chat import command as chat
 from counterfoil.cli.command import Group
 from counterfoil.cli.conversations import conversations
 from counterfoil.cli.decisions import decisions
@@ -73,7 +74,7 @@ def root() -> typer.Typer:
     def everywhere(version: Version = False) -> None:
         del version
 
-    for each in (init, submit, worker, serve):
+    for each in (init, submit, worker, serve, chat):
         each.add_to(top)
     for noun in (
         runs,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -44,13 +44,19 @@ class Follower:
 
 
 class Partials:
-    """Of one process: who asks a model publishes, who watches that run follows. Nobody waits for a watcher."""
+    """Of one process: who asks a model publishes, who watches that run follows. Nobody waits for a watcher.
+
+    `passed_on` is given every piece of every run, for a process beside this one. It may not wait either.
+    """
 
     def __init__(self) -> None:
         self._followers: dict[str, set[Follower]] = {}
+        self.passed_on: Callable[[Partial], None] | None = None
 
     def publish(self, run_id: str, position: str, text: str) -> None:
         """The next piece of text. From any thread; costs nothing while nobody watches."""
+        if self.passed_on is not None:
+            self.passed_on(Partial(run_id, position, text))
         for follower in tuple(self._followers.get(run_id, ())):
             follower.tell(Partial(run_id, position, text))
 

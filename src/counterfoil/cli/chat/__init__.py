@@ -1,0 +1,1 @@
+"""`counterfoil chat`: a conversation in a terminal."""
