@@ -76,6 +76,12 @@ ROWS = {
         "one effect",
         "a person: refuses it, or allows it",
     ),
+    "changed": Row(
+        "in an undeclared tool, and the next worker's code refuses the saved call",
+        "The model is not asked on: it would plan in the new form what may have happened in the old one.",
+        "`code_changed`, which names the call",
+        "a worker with the old version, or `runs cancel`",
+    ),
     "held": Row(
         "while a write is held",
         "It stays held: it was planned without knowing, also for the next worker.",

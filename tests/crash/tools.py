@@ -11,9 +11,10 @@ from threading import get_ident
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, ApprovalRequired, CallDeferred, RunContext
+from pydantic_ai import Agent, ApprovalRequired, CallDeferred, ModelRetry, RunContext, Tool
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
 
 from counterfoil import App, Budget, Contract, Env, ReviewBy, When
 from counterfoil.agents import DidNotHappen, Happened, agent_tool, mcp_tool, trusted
@@ -180,3 +181,39 @@ def tried_twice(app: App, arguments: dict[str, Any], say: Callable[[object], Non
 
     app.boundaries.observers.append(seen)
     asyncio.run(drive(app, arguments["run_id"]))
+
+
+# ---------------------------------------------------------------------- tools that a deployment changes
+
+changing = Agent(FunctionModel(played), name="changing")
+
+
+def transfer(order: str, amount: int) -> str:
+    """Pay."""
+    line("transfers", order=order, amount=amount)
+    reference = paid(order, amount)
+    stand("transfer after")
+    return f"paid {reference}"
+
+
+def _in_another_form(order: str, amount: int, currency: str) -> str:
+    return transfer(order, amount)
+
+
+async def _says_no(ctx: RunContext[object], order: str, amount: int) -> None:
+    raise ModelRetry(f"{order} is paid already")
+
+
+@changing.toolset(per_run_step=False)
+def as_deployed(ctx: RunContext[object]) -> FunctionToolset[object]:
+    """What CHANGED says: the tool as it was, in another form, under another name, refused before it is called, or gone."""
+    changed = os.environ.get("CHANGED", "")
+    if changed == "gone":
+        return FunctionToolset[object]([])
+    function = _in_another_form if changed == "form" else transfer
+    name = "transfer_2" if changed == "name" else "transfer"
+    validator = _says_no if changed == "validator" else None
+    return FunctionToolset[object]([Tool(function, name=name, takes_ctx=False, args_validator=validator)])
+
+
+changing_agent = app.agent("changing", agent=changing, budget=BUDGET)

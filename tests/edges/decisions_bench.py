@@ -77,7 +77,7 @@ def look_up(item: str) -> str:
 def stamp(mark: str) -> str:
     return ran("stamp")
 
-app.agent("clerk", agent=clerk, budget=BUDGET, prompt_version="3", operations=[place_order], safe=["look_up"])
+app.agent("clerk", agent=clerk, budget=BUDGET, prompt_version="3", policy_version="p-9", operations=[place_order], safe=["look_up"])
 
 @app.workflow(version=1, budget=BUDGET)
 async def think(run: Run, order: Order) -> str:

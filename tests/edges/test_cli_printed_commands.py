@@ -317,8 +317,9 @@ def test_calls_of_one_run_are_raised(cli: Cli, shop: SandboxProcess) -> None:
     assert run["reason"] == "budget_calls"
     command = printed(run)
     assert command == "counterfoil runs resume run-1 --raise calls:send_letter=2"
-    assert cli.typed(command.replace("=2", "=1")).status == 3, "that is no raise"
-    assert cli.typed(command).status == 0
+    assert cli.typed(command.replace("=2", "=1"), answers="one more\n").status == 3, "that is no raise"
+    assert cli.typed(f"{command} --by ana", answers="one more letter is meant\n").status == 0
+    assert "one more letter is meant" in cli("audit", "list").out
     cli.drive()
     assert (cli.show()["state"], len(shop.records())) == ("completed", 2)
     (line,) = [each for each in cli.show()["budgets"] if each["kind"] == "calls"]

@@ -41,6 +41,7 @@ def test_each_answer_of_a_turn_is_a_decision_with_its_verdict(turned: Shop) -> N
         [],
     ]
     assert {each["versions"]["prompt_version"] for each in listed} == {"3"}
+    assert {each["versions"]["policy_version"] for each in listed} == {"p-9"}
     by_tool = turned.cli.json("decisions", "usage", "--by", "tool").data
     assert [(each["key"], each["decisions"]) for each in by_tool["items"]] == [
         ("look_up", 1), ("place_order", 1), ("stamp", 1), (None, 1),

@@ -53,7 +53,9 @@ def test_a_saved_decision_is_reused_and_a_revision_leaves_both(house: House) -> 
     async def deciding(run: Run, order: Order) -> list[int]:
         first = await run.decide(agent, order, prompt_version="1")
         await run.sleep(timedelta(hours=1))
-        second = await run.revise(agent, "again", prompt_version="1", reason="the reviewer asked")
+        second = await run.revise(
+            agent, "again", prompt_version="1", policy_version="rules-2", reason="the reviewer asked"
+        )
         await run.sleep(timedelta(hours=1))
         return [first.amount, second.amount]
 
@@ -72,6 +74,7 @@ def test_a_saved_decision_is_reused_and_a_revision_leaves_both(house: House) -> 
         assert [d["output"] for d in decisions] == [{"amount": 1}, {"amount": 2}]
         assert decisions[1]["revises"] == "1" and decisions[1]["reason"] == "the reviewer asked"
         assert decisions[0]["prompt_version"] == "1" and decisions[0]["model"] == "test:counting"
+        assert "policy_version" not in decisions[0] and decisions[1]["policy_version"] == "rules-2"
         house.clean()
 
     asyncio.run(story())

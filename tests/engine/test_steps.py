@@ -161,8 +161,10 @@ def test_a_spent_budget_of_attempts_parks_and_can_be_raised(house: House) -> Non
             assert run.reason == "budget_attempts" and run.failed_tries == 5 and len(calls) == 5
             house.clock.advance(3600)
             assert len(calls) == 5, "no further automatic action"
-            await house.app.runs.resume(submitted.run_id, raises={"attempts": "9"}, by="ana")
+            await house.app.runs.resume(submitted.run_id, raises={"attempts": "9"}, by="ana", reason="it is up again")
             assert await submitted.result() == 1
+        (resumed,) = [data for kind, _, data in house.entries(submitted.run_id) if kind == "resumed"]
+        assert (resumed["by"], resumed["raises"], resumed["reason"]) == ("ana", {"attempts": 9}, "it is up again")
         house.clean()
 
     asyncio.run(story())

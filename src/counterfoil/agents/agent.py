@@ -19,6 +19,7 @@ from counterfoil.agents.messages import messages_of
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
 from counterfoil.agents.undeclared import Undeclared
+from counterfoil.engine.asking import Versions
 from counterfoil.engine.call_perform import payload_type
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Workflow
@@ -48,7 +49,7 @@ def durable_agent(
     *,
     version: int,
     budget: Budget,
-    prompt_version: str,
+    versions: Versions,
     operations: Sequence["Operation[Any, Any] | DurableAgent"],
     safe: frozenset[str],
     deps: Callable[[], Any] | None,
@@ -62,7 +63,7 @@ def durable_agent(
     known = Known(undeclared, safe, servers_of(operations))
     check_tools(agent, known)
     shown = [each for each in operations if not lies_in(agent, known, each)]
-    asking = Asking(name, prompt_version)
+    asking = Asking(name, versions)
 
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
         talk = await asyncio.to_thread(talk_of, run.execution)

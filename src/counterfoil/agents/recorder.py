@@ -17,7 +17,7 @@ from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer,
 from counterfoil.agents.messages import Thread, plain_of, response_of
 from counterfoil.agents.streaming import asked_of
 from counterfoil.agents.undeclared import Undeclared
-from counterfoil.engine.asking import Answer, Question, answered
+from counterfoil.engine.asking import Answer, Question, Versions, answered
 from counterfoil.engine.call_beside import Beside
 from counterfoil.engine.call_decide import model_name
 from counterfoil.engine.call_steer import steers
@@ -31,10 +31,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What every question of a turn carries: the agent's name and the version of its prompt."""
+    """What every question of a turn carries: the agent's name, and under which versions it is asked."""
 
     agent: str
-    prompt_version: str
+    versions: Versions
+
+    def facts(self, model: str | None) -> dict[str, Any]:
+        """What stands in the request and in the decision."""
+        return {"agent": self.agent, "model": model} | self.versions.facts()
 
 
 class Recorder:
@@ -69,6 +73,8 @@ class Recorder:
     ) -> ModelResponse:
         """The saved answer at this position, or a new one, saved before it is given."""
         execution, asking = self._execution, self._asking
+        if self._decided:  # a saved call may be refused before it is made: it has another form today, or another name
+            execution.must_have_met(f"{self._decided}.")
         kept, added = self._thread.change_to(self._written(messages))
 
         async def once() -> Answer:
@@ -77,7 +83,7 @@ class Recorder:
             usage, cost = execution.opened.usage_of(found)
             return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)
 
-        facts = {"agent": asking.agent, "model": model.model_name, "prompt_version": asking.prompt_version}
+        facts = asking.facts(model.model_name)
         given: dict[str, Any] = {"keep": kept, "add": added, "head": self._thread.head}
         name = f"ask {asking.agent}"
         with execution.call(name, self._thread.head) as position:
@@ -132,7 +138,7 @@ class Recorder:
             return Answer({"summary": result.output, "kept": newest}, usage, cost)
 
         self.begins_with(messages)
-        facts = {"agent": asking.agent, "model": model_name(summary), "prompt_version": asking.prompt_version}
+        facts = asking.facts(model_name(summary))
         given = {"messages": len(messages), "head": self._thread.head}
         name = f"{COMPACT}{asking.agent}"
         with execution.call(name, self._thread.head) as position:

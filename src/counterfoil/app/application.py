@@ -45,6 +45,7 @@ from counterfoil.app.signals import Signals
 from counterfoil.app.submitted import Submitted
 from counterfoil.app.workers import Workers
 from counterfoil.app.writes import Writes
+from counterfoil.engine.asking import Versions
 from counterfoil.engine.boundaries import Boundaries, crash_point
 from counterfoil.engine.clock import Chance, Clock, SystemClock, process_id
 from counterfoil.engine.definitions import (
@@ -114,7 +115,7 @@ class App(Declaring):
 
     # ------------------------------------------------------------------ registering
 
-    def agent(
+    def agent(  # noqa: PLR0913 - what an agent is, each by keyword
         self,
         name: str,
         *,
@@ -122,6 +123,7 @@ class App(Declaring):
         budget: Budget,
         version: int = 1,
         prompt_version: str = "1",
+        policy_version: str | None = None,
         operations: "Sequence[Operation[Any, Any] | DurableAgent]" = (),
         safe: Collection[str] = (),
         deps: Callable[[], Any] | None = None,
@@ -129,14 +131,16 @@ class App(Declaring):
         """Make an agent of Pydantic AI durable: each accepted message is a run of the workflow of this name.
 
         `operations` are given to the model as tools, and so are other agents, whose turns are runs of their own; `safe` names
-        tools that may run again; `deps` makes the agent's deps. Raises Refused: name_taken, no_reviewer, two_reviews,
+        tools that may run again; `deps` makes the agent's deps; the versions of its prompt, and of the rules it is to go by,
+        are kept with each decision. Raises Refused: name_taken, no_reviewer, two_reviews,
         external_tool.
         """
         from counterfoil.agents.agent import durable_agent
 
+        versions = Versions(prompt_version, policy_version)
         durable = durable_agent(
-            name, agent, version=version, budget=budget, prompt_version=prompt_version, operations=operations,
-            safe=frozenset(safe), deps=deps,
+            name, agent, version=version, budget=budget, versions=versions, operations=operations, safe=frozenset(safe),
+            deps=deps,
         )  # fmt: skip
         self.receiver(durable.undeclared.receiver, url="", environment="test")
         for operation in durable.undeclared.operations:

@@ -93,15 +93,22 @@ class Runs:
         return await self._move(run, lambda run_id, opened: AskToCancel(run_id, named(by), reason))
 
     async def resume(
-        self, run: str, *, by: Actor | str | None = None, raises: Mapping[str, str | int] | None = None
+        self,
+        run: str,
+        *,
+        by: Actor | str | None = None,
+        raises: Mapping[str, str | int] | None = None,
+        reason: str = "",
     ) -> dict[str, Any]:
         """Move a parked run on. `raises`: new limits, `attempts`, `tokens` and `calls:NAME` counts, `elapsed` seconds,
-        `spend` decimal USD.
+        `spend` decimal USD. `reason`: why, which is recorded.
 
         `{run_id, state, heading, next_action}`. Raises Refused(not_resumable, budget_not_raised, usage).
         """
         limits = limits_from(raises)
-        return await self._move(run, lambda run_id, opened: Resume(run_id, named(by), False, limits, opened.deadlines))
+        return await self._move(
+            run, lambda run_id, opened: Resume(run_id, named(by), False, limits, opened.deadlines, reason)
+        )
 
     async def retry(self, run: str, *, by: Actor | str | None = None) -> dict[str, Any]:
         """Take up a failed or step_failed run, finished operations kept. Raises Refused(not_resumable)."""

@@ -9,6 +9,7 @@ from counterfoil.cli import pages
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
+from counterfoil.cli.prompts import asked
 from counterfoil.model.errors import Refused
 
 runs = group("runs", "What runs are there, and what moves them.")
@@ -64,10 +65,15 @@ def resume(
         ),
     ] = None,
     by: By = None,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; it is recorded. A terminal asks for it with --raise.")
+    ] = "",
 ) -> Any:
     """Move a parked run on, with higher limits where a budget is spent."""
     limits = dict(limit_of(text) for text in raises or ())
-    return awaited(invocation.app().runs.resume(run, by=by, raises=limits))
+    if limits and invocation.streams.interactive:
+        reason = asked(invocation, reason, "--reason", "Why")
+    return awaited(invocation.app().runs.resume(run, by=by, raises=limits, reason=reason))
 
 
 @runs.command("retry", data=MOVED, shows=pages.moved_run)

@@ -49,9 +49,10 @@ class ClientRuns:
         """A run with its six records. Raises Refused(not_found, ambiguous_id)."""
         return await self._calls.read(f"/runs/{part(run)}", Run)
 
-    async def resume(self, run: str, *, raises: Mapping[str, str | int] | None = None) -> Moved:
+    async def resume(self, run: str, *, raises: Mapping[str, str | int] | None = None, reason: str = "") -> Moved:
         """Move a parked run on. `raises`: new limits: `attempts`, `tokens`, `calls:NAME`, `elapsed` s, `spend` USD."""
-        return await self._calls.act(f"/runs/{part(run)}/resume", Moved, {"raises": dict(raises or {})})
+        body = {"raises": dict(raises or {}), "reason": reason}
+        return await self._calls.act(f"/runs/{part(run)}/resume", Moved, body)
 
     async def retry(self, run: str) -> Moved:
         """Take up a failed run, finished operations kept."""

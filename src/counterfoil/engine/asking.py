@@ -30,6 +30,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """Under which version of its prompt a model is asked, and of the policy (the rules it is to go by) where one is named."""
+
+    prompt: str
+    policy: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """As they stand in the request and in the decision."""
+        named = {} if self.policy is None else {"policy_version": self.policy}
+        return {"prompt_version": self.prompt} | named
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One thing to ask. `name` is the call's in the journal, `who` the agent's; `digest` of what is asked, for the replay.
 

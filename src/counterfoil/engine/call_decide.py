@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from counterfoil.engine.asking import Answer, Question, answered
+from counterfoil.engine.asking import Answer, Question, Versions, answered
 from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import dumped, loaded
 from counterfoil.engine.execution import Execution
@@ -13,13 +13,13 @@ from counterfoil.model.errors import Refused
 
 
 async def decide(
-    execution: Execution, agent: Any, given: object, prompt_version: str, *, reason: str | None = None
+    execution: Execution, agent: Any, given: object, versions: Versions, *, reason: str | None = None
 ) -> Any:
     """`reason` is set for a revision: the next version of that agent's newest decision in this branch."""
     name = agent_name(agent)
     plain = _plain(given)
-    facts: dict[str, Any] = {"prompt_version": prompt_version, "model": model_name(agent)}
-    digest = input_digest([plain, prompt_version])
+    facts: dict[str, Any] = versions.facts() | {"model": model_name(agent)}
+    digest = input_digest([plain, *versions.facts().values()])
     adapter: TypeAdapter[Any] = TypeAdapter(getattr(agent, "output_type", Any))
 
     async def once() -> Answer:

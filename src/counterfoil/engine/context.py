@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from counterfoil.engine import call_decide, call_perform, call_step, call_wait
+from counterfoil.engine.asking import Versions
 from counterfoil.engine.clock import Random, seeded
 from counterfoil.engine.execution import Execution
 from counterfoil.model.artifact import Artifact
@@ -52,11 +53,14 @@ class EmbeddedRun:
     async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return await call_step.step(self._execution, fn, args, kwargs)
 
-    async def decide(self, agent: Any, input: object, *, prompt_version: str) -> Any:
-        return await call_decide.decide(self._execution, agent, input, prompt_version)
+    async def decide(self, agent: Any, input: object, *, prompt_version: str, policy_version: str | None = None) -> Any:
+        return await call_decide.decide(self._execution, agent, input, Versions(prompt_version, policy_version))
 
-    async def revise(self, agent: Any, input: object, *, prompt_version: str, reason: str) -> Any:
-        return await call_decide.decide(self._execution, agent, input, prompt_version, reason=reason)
+    async def revise(
+        self, agent: Any, input: object, *, prompt_version: str, policy_version: str | None = None, reason: str
+    ) -> Any:
+        versions = Versions(prompt_version, policy_version)
+        return await call_decide.decide(self._execution, agent, input, versions, reason=reason)
 
     async def propose(
         self, operation: Any, payload: Any, *, replaces: Any = None, sources: Sequence[Artifact] = ()

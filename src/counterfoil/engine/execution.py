@@ -22,6 +22,8 @@ from counterfoil.store.port import StorageError
 
 T = TypeVar("T")
 
+_WRITES = (EntryKind.PREPARED, EntryKind.CHILD)
+
 
 class Execution:
     """The state of one execution. The calls of the `run` port are functions over it, one file each.
@@ -54,6 +56,7 @@ class Execution:
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulsed: set[Branch] = set()
         self.catch_up()
+        self._unmet = {place for place, opened in self.journal.opened.items() if opened.kind in _WRITES}
 
     # ------------------------------------------------------------------ the journal
 
@@ -103,6 +106,29 @@ class Execution:
     def call(self, name: str, digest: str | None) -> "_Call":
         """The next position of this branch. A difference to the record closes the execution, whatever the code makes of it."""
         return _Call(self, name, digest)
+
+    def met(self, position: str) -> None:
+        """The code has reached this position."""
+        self._unmet.discard(position)
+
+    def must_have_met(self, prefix: str) -> None:
+        """Every write that is recorded under this prefix was reached again. Else the code that goes on is not the one that wrote.
+
+        Whoever planned it would hear nothing of it, and plan it anew beside the one that may have happened. Raises Diverged.
+        """
+        missed = min((place for place in self._unmet if place.startswith(prefix)), default=None)
+        if missed is not None:
+            difference = Diverged(
+                missed, self.journal.opened[missed].name, "nothing: it refuses the call, or does not know it"
+            )
+            self.differs(difference)
+            raise difference
+
+    def differs(self, difference: Diverged) -> None:
+        """This code cannot go on with this record: nothing more is written."""
+        if self.diverged is None and not self.closed:
+            self.diverged = difference
+            self.close()
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
         """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
@@ -272,21 +298,17 @@ class _Call:
     def __enter__(self) -> str:
         execution = self._execution
         try:
-            return next_call(self._branch, execution.journal, self._name, self._digest, closed=execution.closed)
+            position = next_call(self._branch, execution.journal, self._name, self._digest, closed=execution.closed)
         except Diverged as difference:
-            self._differs(difference)
+            execution.differs(difference)
             raise
+        execution.met(position)
+        return position
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._branch.pending = None
         if isinstance(error, Diverged):
-            self._differs(error)
-
-    def _differs(self, difference: Diverged) -> None:
-        execution = self._execution
-        if execution.diverged is None and not execution.closed:
-            execution.diverged = difference
-            execution.close()
+            self._execution.differs(error)
 
 
 async def _carried(

@@ -240,6 +240,7 @@ class Resume(RunVerb):
     retry: bool
     raises: dict[str, int]
     deadlines: Deadlines
+    reason: str = ""  # why, in the person's own words
     boundary: ClassVar[str] = "run.resumed"
 
     def reads(self) -> Sequence[Read]:
@@ -279,6 +280,7 @@ class Resume(RunVerb):
             "retry": self.retry,
             "raises": self.raises,
             "from": run.reason or run.state.value,
+            "reason": self.reason,
             "void": True,
         }
         tx.append(self.run_id, EntryKind.RESUMED, data=said)

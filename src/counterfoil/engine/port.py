@@ -51,11 +51,18 @@ class Run(Protocol):
     async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """A piece of work that may safely run again; its result is recorded. Raises StepFailed when it is final."""
 
-    async def decide(self, agent: Agent[T], input: object, *, prompt_version: str) -> T:
-        """Ask a model once: the accepted output is saved with its input and used again. Text is sent as it is, else JSON."""
+    async def decide(
+        self, agent: Agent[T], input: object, *, prompt_version: str, policy_version: str | None = None
+    ) -> T:
+        """Ask a model once: the accepted output is saved with its input and used again. Text is sent as it is, else JSON.
+
+        `policy_version`: of the rules that the decision is to follow, where they have one; it is kept with the decision.
+        """
         ...
 
-    async def revise(self, agent: Agent[T], input: object, *, prompt_version: str, reason: str) -> T:
+    async def revise(
+        self, agent: Agent[T], input: object, *, prompt_version: str, policy_version: str | None = None, reason: str
+    ) -> T:
         """The next version of that agent's newest decision in this branch; both versions stay."""
         ...
 

@@ -58,10 +58,12 @@ class DeskRuns:
         """Withdraw the wish: nothing more is sent."""
         return await self._noun.cancel(self._may(run, Act.CANCEL), by=self._sight.actor, reason=reason)
 
-    async def resume(self, run: str, *, raises: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """Move a parked run on; with `raises`, under higher limits."""
+    async def resume(
+        self, run: str, *, raises: Mapping[str, str | int] | None = None, reason: str = ""
+    ) -> dict[str, Any]:
+        """Move a parked run on; with `raises`, under higher limits. `reason`: why, which is recorded."""
         run_id = self._may(run, Act.RAISE if raises else Act.RESUME)
-        return await self._noun.resume(run_id, by=self._sight.actor, raises=raises)
+        return await self._noun.resume(run_id, by=self._sight.actor, raises=raises, reason=reason)
 
     async def retry(self, run: str) -> dict[str, Any]:
         """Take up a failed run."""

@@ -134,8 +134,8 @@ class RunTelling:
         facts |= {f"gen_ai.usage.{kind}": usage[kind] for kind in ("input_tokens", "output_tokens") if kind in usage}
         if data.get("cost_micros") is not None:
             facts["counterfoil.cost_usd"] = data["cost_micros"] / 1_000_000
-        if data.get("prompt_version"):
-            facts["counterfoil.prompt_version"] = str(data["prompt_version"])
+        versions = ("prompt_version", "policy_version")
+        facts |= {f"counterfoil.{version}": str(data[version]) for version in versions if data.get(version)}
         name = f"invoke_agent {agent}"
         return self._span(name, "decision", entry.sequence, self._life_id(), began, entry.at, facts, calls=True)
 

@@ -53,7 +53,15 @@ def _call(asked: Entry, ends: int, kind: str, sequence: int, answer: Entry | Non
     said = {"lost": "its answer never came; counted, not measured", "live": "asked, not yet answered"}.get(kind, "")
     usage: dict[str, Any] = data.get("usage") or {}
     tokens = f"{usage.get('input_tokens', 0)} tokens in, {usage.get('output_tokens', 0)} out" if usage else ""
-    parts = [facts.get("model") or "", f"prompt {facts.get('prompt_version')}", tokens, data.get("problem") or "", said]
+    policy = f"policy {facts['policy_version']}" if facts.get("policy_version") else ""
+    parts = [
+        facts.get("model") or "",
+        f"prompt {facts.get('prompt_version')}",
+        policy,
+        tokens,
+        data.get("problem") or "",
+        said,
+    ]
     return Bar(
         lane="decisions", kind=kind, label=asked.name or "decision", begins=asked.at, ends=ends, sequence=sequence,
         detail=", ".join(part for part in parts if part), open=kind == "live", cost_micros=data.get("cost_micros"),

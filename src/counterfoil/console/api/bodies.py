@@ -51,9 +51,11 @@ class Cancelling(Body):
 
 
 class Resuming(Body):
-    """New limits where a budget is spent: `attempts`, `tokens`, `calls:NAME` counts, `elapsed` seconds, `spend` decimal USD."""
+    """New limits where a budget is spent: `attempts`, `tokens`, `calls:NAME` counts, `elapsed` seconds, `spend` decimal USD;
+    and why."""
 
     raises: dict[str, Annotated[str, Field(max_length=20)] | int] = Field(default_factory=lambda: {}, max_length=20)
+    reason: Text = ""
 
 
 class Signal(Body):

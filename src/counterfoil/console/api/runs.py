@@ -56,7 +56,7 @@ def show_run(at: AtDesk, run: Which) -> Response:
 @router.post("/runs/{run}/resume", responses=gives(Answer[Moved]))
 async def resume_run(at: AtDesk, run: Which, body: Resuming) -> Response:
     """Move a parked run on, with higher limits where a budget is spent."""
-    return answer("runs resume", await at.runs.resume(run, raises=body.raises))
+    return answer("runs resume", await at.runs.resume(run, raises=body.raises, reason=body.reason))
 
 
 @router.post("/runs/{run}/retry", responses=gives(Answer[Moved]))

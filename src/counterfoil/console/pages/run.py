@@ -60,9 +60,14 @@ def routes() -> APIRouter:
         )  # fmt: skip
 
     @router.post("/runs/{run}/resume")
-    async def resume(request: Request, run: str, at: AtDesk, kind: str = Form(""), limit: str = Form("")) -> Response:
+    async def resume(
+        request: Request, run: str, at: AtDesk, kind: str = Form(""), limit: str = Form(""), reason: str = Form("")
+    ) -> Response:
         count_answer(request, at.actor)
-        moved = await at.runs.resume(run, raises={kind: limit} if kind and limit else None)
+        raises = {kind: limit} if kind and limit else None
+        if raises is not None and not reason.strip():
+            raise Refused("usage", problem="raising a budget names its reason")
+        moved = await at.runs.resume(run, raises=raises, reason=reason)
         return _moved(request, moved, "goes on")
 
     @router.post("/runs/{run}/retry")

@@ -163,6 +163,7 @@ support = app.agent(
     agent=desk_agent,
     version=1,
     prompt_version="2026-11",
+    policy_version="refunds-2026-10",
     operations=[create_refund, send_email],
     budget=Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="support-desk"),
 )
