@@ -40,7 +40,7 @@ def test_a_call_that_new_code_refuses(
             assert "changing_tool" in stored.sentence and "refuses the call" in stored.sentence
             assert len(room.lines("requests")) == 1, "the model is not asked on"
             if resolved:  # a person may say what happened meanwhile; it is kept
-                await turn.resolves(turn.operations()[0], "succeeded")
+                await turn.resolved("succeeded", *turn.operations())
                 assert (await turn.driven()).reason == "code_changed"
             monkeypatch.delenv("CHANGED")
             await turn.bench.app.runs.resume(turn.run.run_id, by="ana")

@@ -131,10 +131,10 @@ class Played:
         """The operations that only a person moves: in doubt, or held."""
         return [o for o in self.operations() if o.status is UNKNOWN or (o.status is PREPARED and o.reason in HELD)]
 
-    async def resolved(self, as_: str) -> None:
-        """A person closes the one doubt or hold that there is."""
-        (operation,) = self.waiting()
-        await self.resolves(operation, as_)
+    async def resolved(self, as_: str, *operations: OperationRecord) -> None:
+        """A person closes the one doubt or hold that there is, or the one that is named."""
+        (operation,) = operations or self.waiting()
+        await self._resolved(operation, as_)
 
     async def to_the_end(self) -> list[str | None]:
         """Until the run has ended. Whoever is asked looks at the receivers, and says what is there; what is held is refused.
@@ -149,10 +149,10 @@ class Played:
             why.append(stored.reason)
             for operation in self.waiting():
                 happened = operation.status is UNKNOWN and self._happened(operation)
-                await self.resolves(operation, "succeeded" if happened else "failed")
+                await self._resolved(operation, "succeeded" if happened else "failed")
         raise AssertionError(f"it never ends: {why}")
 
-    async def resolves(self, operation: OperationRecord, as_: str) -> None:
+    async def _resolved(self, operation: OperationRecord, as_: str) -> None:
         await self.bench.app.operations.resolve(
             operation.operation_id, as_=as_, reference="seen-there" if as_ == "succeeded" else None,
             reason="Looked there.", evidence="its list", expect_version=operation.version, by="oscar", secret=SECRET,

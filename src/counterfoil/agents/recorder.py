@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from counterfoil.agents.called import Calls, Tool
 from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
 from counterfoil.agents.messages import Thread, plain_of, response_of
-from counterfoil.agents.streaming import asked_of
+from counterfoil.agents.streaming import CutOff, asked_of
 from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.asking import Answer, Question, Versions, answered
 from counterfoil.engine.call_beside import Beside
@@ -23,6 +23,7 @@ from counterfoil.engine.call_decide import model_name
 from counterfoil.engine.call_steer import steers
 from counterfoil.engine.call_tool import heard
 from counterfoil.engine.context import EmbeddedRun
+from counterfoil.engine.execution import must_have_met
 from counterfoil.engine.patience import patiently
 from counterfoil.model.codec import compact
 
@@ -55,6 +56,7 @@ class Recorder:
         self._heard: set[str] = set()
         self._plain: dict[int, tuple[ModelMessage, dict[str, Any]]] = {}  # by identity, holding the message
         self.context_tokens = 0  # what the newest question held, as its provider counted it
+        self._cut_off = False  # a stream of this execution was: the model is asked in one piece from then on
         self._kept: dict[str, str] = {}  # the newest parameters as text: their artifact
         self._calls = Calls(run, undeclared, self._heard)
 
@@ -74,11 +76,16 @@ class Recorder:
         """The saved answer at this position, or a new one, saved before it is given."""
         execution, asking = self._execution, self._asking
         if self._decided:  # a saved call may be refused before it is made: it has another form today, or another name
-            execution.must_have_met(f"{self._decided}.")
+            must_have_met(execution, f"{self._decided}.")
         kept, added = self._thread.change_to(self._written(messages))
 
         async def once() -> Answer:
-            response = await asked_of(model, messages, settings, parameters, self._shown(position))
+            shown = None if self._cut_off else self._shown(position)
+            try:
+                response = await asked_of(model, messages, settings, parameters, shown)
+            except CutOff:
+                self._cut_off = True
+                raise
             found = SimpleNamespace(usage=response.usage, response=response)
             usage, cost = execution.opened.usage_of(found)
             return Answer(plain_of([response])[0], {"requests": 1} | usage, cost)

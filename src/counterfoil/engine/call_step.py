@@ -127,7 +127,8 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step) -> Non
         if execution.journal.tries.get(position):
             spent = budget_spent(execution, spec.name)
             if spent is not None:
-                last = f"The last try of {spec.name} failed; tries at this position: {journal.tries[position]}."
+                problem = journal.problems.get(position, "nothing is known of it")
+                last = f"Try {journal.tries[position]} of {spec.name} failed: {problem.rstrip('.')}."
                 execution.demands.note(position, demand_of(spent, last))
                 await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, last))
                 continue

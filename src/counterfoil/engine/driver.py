@@ -14,9 +14,10 @@ from counterfoil.engine.inquiry import ask, next_question
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
-from counterfoil.engine.sender import attempt
+from counterfoil.engine.sender import attempt, stored_payload
 from counterfoil.engine.situation import Target
 from counterfoil.model.codec import parsed
+from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.people import owner_facts, owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
@@ -63,8 +64,7 @@ async def _done(
             sentence = f"waits to try {operation.name} again"
             await execution.wait(Wait("timer", target.operation_id, due, due, due, sentence), branch=branch)
         case Then.TRY:
-            await execution.owned(attempt(execution, operation, advanced.operation, target))
-            execution.catch_up()
+            await _try(execution, operation, advanced, target, branch)
         case Then.ASK:
             await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
             execution.catch_up()
@@ -78,6 +78,23 @@ async def _done(
         case Then.AGAIN:
             pass  # written in the database: ask again
     return False
+
+
+async def _try(
+    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch
+) -> None:
+    """One attempt; none of a payload that this code does not take, or that is not what was proposed."""
+    record = advanced.operation
+    try:
+        payload = stored_payload(operation, record)
+    except Refused as misfit:
+        detail = f"op-{record.number} ({record.name}) is not sent. {misfit.message}"
+        owner: dict[str, Any] = parsed(execution.run.budget)["owner"]
+        execution.demands.note(f"operation {target.operation_id}", Demand(ParkReason.CODE_CHANGED, detail, owner))
+        await execution.wait(_wait(execution, advanced), branch=branch)
+        return
+    await execution.owned(attempt(execution, operation, record, target, payload))
+    execution.catch_up()
 
 
 async def _stand(

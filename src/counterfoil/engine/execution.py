@@ -22,13 +22,14 @@ from counterfoil.store.port import StorageError
 
 T = TypeVar("T")
 
-_WRITES = (EntryKind.PREPARED, EntryKind.CHILD)
+_WRITES = (EntryKind.PREPARED, EntryKind.CHILD)  # what opens a write, or a run that may write
 
 
 class Execution:
     """The state of one execution. The calls of the `run` port are functions over it, one file each.
 
-    `journal` is folded from the run's entries; `operations` are its operations as last read.
+    `journal` is folded from the run's entries; `operations` are its operations as last read; `unmet` are the positions of the
+    writes in the record that the code has not reached yet.
     """
 
     def __init__(self, opened: Opened, run: RunRecord, workflow: Workflow[Any, Any] | None, worker_id: str) -> None:
@@ -56,7 +57,7 @@ class Execution:
         self._pulse: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulsed: set[Branch] = set()
         self.catch_up()
-        self._unmet = {place for place, opened in self.journal.opened.items() if opened.kind in _WRITES}
+        self.unmet = {place for place, opened in self.journal.opened.items() if opened.kind in _WRITES}
 
     # ------------------------------------------------------------------ the journal
 
@@ -106,29 +107,6 @@ class Execution:
     def call(self, name: str, digest: str | None) -> "_Call":
         """The next position of this branch. A difference to the record closes the execution, whatever the code makes of it."""
         return _Call(self, name, digest)
-
-    def met(self, position: str) -> None:
-        """The code has reached this position."""
-        self._unmet.discard(position)
-
-    def must_have_met(self, prefix: str) -> None:
-        """Every write that is recorded under this prefix was reached again. Else the code that goes on is not the one that wrote.
-
-        Whoever planned it would hear nothing of it, and plan it anew beside the one that may have happened. Raises Diverged.
-        """
-        missed = min((place for place in self._unmet if place.startswith(prefix)), default=None)
-        if missed is not None:
-            difference = Diverged(
-                missed, self.journal.opened[missed].name, "nothing: it refuses the call, or does not know it"
-            )
-            self.differs(difference)
-            raise difference
-
-    def differs(self, difference: Diverged) -> None:
-        """This code cannot go on with this record: nothing more is written."""
-        if self.diverged is None and not self.closed:
-            self.diverged = difference
-            self.close()
 
     async def recorded(self, outcome: Outcome | None) -> Outcome | None:
         """The outcome of a call, if there is one: when its turn has come, live as in a replay."""
@@ -284,6 +262,26 @@ class Execution:
         return part
 
 
+def diverge(execution: Execution, difference: Diverged) -> None:
+    """This code cannot go on with this record: nothing more is written."""
+    if execution.diverged is None and not execution.closed:
+        execution.diverged = difference
+        execution.close()
+
+
+def must_have_met(execution: Execution, prefix: str) -> None:
+    """Every write that is recorded under this prefix was reached again. Else the code that goes on is not the one that wrote.
+
+    Whoever planned it would hear nothing of it, and plan it anew beside the one that may have happened. Raises Diverged.
+    """
+    missed = min((place for place in execution.unmet if place.startswith(prefix)), default=None)
+    if missed is not None:
+        name = execution.journal.opened[missed].name
+        difference = Diverged(missed, name, "nothing: it refuses the call, or does not know it")
+        diverge(execution, difference)
+        raise difference
+
+
 class _Call:
     """A call while its block runs. A class and no generator: every step passes through here."""
 
@@ -300,15 +298,15 @@ class _Call:
         try:
             position = next_call(self._branch, execution.journal, self._name, self._digest, closed=execution.closed)
         except Diverged as difference:
-            execution.differs(difference)
+            diverge(execution, difference)
             raise
-        execution.met(position)
+        execution.unmet.discard(position)
         return position
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._branch.pending = None
         if isinstance(error, Diverged):
-            self._execution.differs(error)
+            diverge(self._execution, error)
 
 
 async def _carried(

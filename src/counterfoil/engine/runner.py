@@ -13,7 +13,7 @@ from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.demands import Demand
-from counterfoil.engine.execution import Execution
+from counterfoil.engine.execution import Execution, diverge
 from counterfoil.engine.failures import said
 from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
@@ -126,6 +126,8 @@ class Runner:
             withdrawn = self.run.cancel_asked and not record.status.closed and record.reused_from is None
             if definition is not None and (in_doubt(record) or withdrawn):
                 start_driver(execution, definition, record.operation_id)
+            elif in_doubt(record):  # nobody here can ask its receiver, and a doubt without a driver would wait for ever
+                diverge(execution, Diverged(record.position, record.name, "nothing: it declares no such operation"))
 
     async def _stands_still(self, body: asyncio.Task[Any]) -> bool:
         """Every branch waits. True when the run left this worker."""

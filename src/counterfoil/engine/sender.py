@@ -15,9 +15,9 @@ from counterfoil.engine.invoke import invoke
 from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
 from counterfoil.engine.withdraw import Withdraw
-from counterfoil.model.codec import parsed
+from counterfoil.model.codec import digest_of, parsed
 from counterfoil.model.contract import Meaning
-from counterfoil.model.errors import CounterfoilError, StepFailed
+from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
 from counterfoil.model.exchange import Exchange
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.receivers.http import AttemptOver, Sender
@@ -144,8 +144,19 @@ def next_key_number(record: OperationRecord, newest_attempt_at: int) -> int:
     return record.key_number + int(ordered)
 
 
+def stored_payload(operation: Operation[Any, Any], record: OperationRecord) -> Any:
+    """The payload as the operation's function takes it. Raises Refused: payload_altered, invalid_payload; then it is not sent.
+
+    What people approved is the digest. A payload that was edited in the database no longer has it.
+    """
+    if digest_of(record.payload.encode()) != record.payload_digest:
+        raise Refused("payload_altered", operation_id=record.operation_id, digest=record.payload_digest)
+    adapter = signature_of(operation.function, skip=1).inputs[0][1]
+    return loaded(adapter, parsed(record.payload), where=f"the stored payload of {operation.name}")
+
+
 async def attempt(
-    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, target: Target
+    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, target: Target, payload: Any
 ) -> None:
     """One try. What happened is said by the contract over the exchange; the function's return value only types the receipt."""
     gate = AttemptGate(execution, target, int(operation.contract.request_timeout.total_seconds() * 1_000_000))
@@ -158,9 +169,6 @@ async def attempt(
     result: Any = None
     problem: BaseException | None = None
     try:
-        payload = loaded(
-            signature.inputs[0][1], parsed(record.payload), where=f"the stored payload of {operation.name}"
-        )
         result = await invoke(operation.function, call, payload)
         if gate.attempt is None and not gate.ruled_otherwise:
             problem = RuntimeError("the operation's function returned without a write")

@@ -34,6 +34,11 @@ _ALL = (
         USAGE,
     ),
     ErrorCode(
+        "payload_altered",
+        "The stored payload of {operation_id} was changed after it was proposed: it does not have the digest {digest}.",
+        "Nothing is sent. `counterfoil verify` shows what was changed; put it back, or cancel the run.",
+    ),
+    ErrorCode(
         "secret_missing",
         "A secret is needed and there is no terminal to ask for it.",
         "Give it with --secret-file or COUNTERFOIL_SECRET.",

@@ -45,6 +45,7 @@ class Journal:
     verdicts: dict[tuple[str, int], list[Outcome]] = field(default_factory=lambda: {})  # by operation id and version
     tries: dict[str, int] = field(default_factory=lambda: {})
     last_try_at: dict[str, int] = field(default_factory=lambda: {})
+    problems: dict[str, str] = field(default_factory=lambda: {})  # what the last try at a position failed of
     asked: dict[str, int] = field(default_factory=lambda: {})
     lost: dict[str, int] = field(default_factory=lambda: {})
     losses: dict[str, int] = field(default_factory=lambda: {})  # of those, since a person last moved the run
@@ -112,6 +113,8 @@ class Journal:
         elif kind in (EntryKind.TRY_FAILED, EntryKind.LOOKED_UP):  # one at a position was asked in vain
             self.tries[position] = self.tries.get(position, 0) + 1
             self.last_try_at[position] = at
+            if data.get("problem"):
+                self.problems[position] = data["problem"]
         elif kind is EntryKind.LOST:
             self.lost[position] = self.lost.get(position, 0) + 1
             self.losses[position] = self.losses.get(position, 0) + 1

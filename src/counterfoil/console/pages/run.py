@@ -64,10 +64,7 @@ def routes() -> APIRouter:
         request: Request, run: str, at: AtDesk, kind: str = Form(""), limit: str = Form(""), reason: str = Form("")
     ) -> Response:
         count_answer(request, at.actor)
-        raises = {kind: limit} if kind and limit else None
-        if raises is not None and not reason.strip():
-            raise Refused("usage", problem="raising a budget names its reason")
-        moved = await at.runs.resume(run, raises=raises, reason=reason)
+        moved = await at.runs.resume(run, raises=_raises(kind, limit, reason), reason=reason)
         return _moved(request, moved, "goes on")
 
     @router.post("/runs/{run}/retry")
@@ -133,3 +130,11 @@ def _numbers(run: dict[str, Any]) -> dict[str, int]:
     records = run["records"]
     numbers = {operation["operation_id"]: operation["number"] for operation in records["operations"]}
     return numbers | {approval["review_id"]: approval["number"] for approval in known(records["approvals"])}
+
+
+def _raises(kind: str, limit: str, reason: str) -> dict[str, str | int] | None:
+    if not kind or not limit:
+        return None
+    if not reason.strip():
+        raise Refused("usage", problem="raising a budget names its reason")
+    return {kind: limit}

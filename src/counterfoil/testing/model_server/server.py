@@ -12,10 +12,12 @@ from counterfoil.testing.loopback.stand_in import Body, StandIn
 from counterfoil.testing.model_server import chat_completions, responses
 from counterfoil.testing.model_server.questions import Answer, Question, ask
 from counterfoil.testing.model_server.scripts import Script, read_script
-from counterfoil.testing.model_server.streaming import CUT, HELD, send_pieces
+from counterfoil.testing.model_server.streaming import CUT, ENDED, HELD, send_pieces
 
-FAULTS = frozenset({"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept", CUT, HELD})
-"""The last two are faults of a streamed answer: half of it comes, then nothing, or the rest after a `release`."""
+FAULTS = frozenset(
+    {"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept", CUT, ENDED, HELD}
+)
+"""The last three are faults of a streamed answer: half of it comes, then nothing, an end, or the rest after a `release`."""
 _PROTOCOLS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses}
 _ERRORS = {
     "error-after-accept": error_reply(500, "internal", "something failed after the request was accepted"),
@@ -50,7 +52,7 @@ class ModelServer(StandIn):
         shown = {"n": answer.n, "path": request.path, "model": question.model, "answer_digest": answer.digest}
         self.traffic.note({**shown, "fault": None if fault is None else fault.name})
         created = int(time.time())
-        if question.streamed and (fault is None or fault.name in (CUT, HELD)):
+        if question.streamed and (fault is None or fault.name in (CUT, ENDED, HELD)):
             pieces = list(protocol.stream_of(question, answer, created=created))
             send_pieces(exchange, pieces, fault, self.released, lambda: self.traffic.count("decided"))
             return

@@ -8,6 +8,8 @@ from counterfoil.testing.loopback.exchange import Exchange
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault
 
 CUT = "cut-stream"
+ENDED = "end-stream"
+"""As a gateway does whose own upstream went away: the stream ends in good form, in the middle of the answer."""
 HELD = "hold-stream"
 PIECE = 12
 """Characters of a piece: small, so that every answer has several."""
@@ -43,9 +45,16 @@ def send_pieces(
     if fault is not None and fault.name == CUT:
         exchange.close_connection = True
         return
+    if fault is not None and fault.name == ENDED:
+        _end(exchange)
+        return
     if fault is not None and fault.name == HELD and released is not None:
         released.wait(LONGEST_HOLD_SECONDS)
     _write(exchange, pieces[middle:])
+    _end(exchange)
+
+
+def _end(exchange: Exchange) -> None:
     exchange.wfile.write(b"0\r\n\r\n")
     exchange.wfile.flush()
 
