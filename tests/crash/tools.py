@@ -210,9 +210,9 @@ def as_deployed(ctx: RunContext[object]) -> FunctionToolset[object]:
     changed = os.environ.get("CHANGED", "")
     if changed == "gone":
         return FunctionToolset[object]([])
-    function = _in_another_form if changed == "form" else transfer
+    function: Callable[..., str] = _in_another_form if changed == "form" else transfer
     name = "transfer_2" if changed == "name" else "transfer"
-    validator = _says_no if changed == "validator" else None
+    validator: Any = _says_no if changed == "validator" else None
     return FunctionToolset[object]([Tool(function, name=name, takes_ctx=False, args_validator=validator)])
 
 
