@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from counterfoil.client.client import Client
     from counterfoil.engine.blocking import blocking
     from counterfoil.engine.definitions import Bearer, Env, Operation, Workflow, step
+    from counterfoil.engine.document import Document, DocumentVersion
     from counterfoil.engine.port import Ask, Call, Run
     from counterfoil.model.artifact import Artifact
     from counterfoil.model.budget import Budget, Retry, SharedBudget
     from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, Rule, Seen, When
     from counterfoil.model.errors import (
         CounterfoilError,
+        DocumentMoved,
         OperationFailed,
         Refused,
         ReviewExpired,
@@ -42,6 +44,9 @@ __all__ = [
     "Client",
     "Contract",
     "CounterfoilError",
+    "Document",
+    "DocumentMoved",
+    "DocumentVersion",
     "Env",
     "Found",
     "IdempotencyKey",
@@ -80,12 +85,14 @@ _HOMES = {
     "client.client": ("Client",),
     "engine.blocking": ("blocking",),
     "engine.definitions": ("Bearer", "Env", "Operation", "Workflow", "step"),
+    "engine.document": ("Document", "DocumentVersion"),
     "engine.port": ("Ask", "Call", "Run"),
     "model.artifact": ("Artifact",),
     "model.budget": ("Budget", "Retry", "SharedBudget"),
     "model.contract": ("Contract", "Found", "IdempotencyKey", "Lookup", "Rule", "Seen", "When"),
     "model.errors": (
         "CounterfoilError",
+        "DocumentMoved",
         "OperationFailed",
         "Refused",
         "ReviewExpired",

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-from counterfoil import App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, Target, When
+from counterfoil import App, Budget, Call, Contract, Env, IdempotencyKey, Receipt, ReviewBy, SharedBudget, Target, When
 from counterfoil.agents import agent_tool
 
 app = App("Harbour House")
@@ -72,5 +72,6 @@ def pay(order: str) -> str:
     raise ConnectionError("gone")
 
 BUDGET = Budget(attempts=6, elapsed=timedelta(days=2), spend_usd=1, owner="desk")
+app.budget(SharedBudget(name="All talks", scope="workflow", tokens=1_000_000, owner="desk"))
 app.agent("helpdesk", agent=agent, budget=BUDGET, operations=[refund])
 """

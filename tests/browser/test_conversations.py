@@ -143,6 +143,49 @@ def test_what_is_being_written_is_provisional_until_it_is_saved(page: Page, here
     assert page.evaluate("window.notReloaded")
 
 
+def test_a_message_is_sent_once_however_often_its_form_is(page: Page, here: House) -> None:
+    page.goto("/conversations")
+    page.get_by_text("Begin a conversation").click()
+    page.get_by_label("With the agent").select_option("helpdesk")
+    page.get_by_label("Name of the conversation").fill("From the page")
+    page.get_by_label("Message").fill("hello")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/conversations/conv_*")
+    expect(page.locator("body")).to_contain_text("Turn 1 of From the page is accepted.")
+    expect(page.locator("#turn-1 .message.agent .message-text")).to_have_text("You said: hello")
+    request_id = page.locator("#speak input[name=request_id]").input_value()
+    page.get_by_label("Message to helpdesk").fill("and again")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#turn-2 .message.agent .message-text")).to_have_text("You said: and again")
+    form = {"request_id": request_id, "text": "and again", "when_busy": "follow_up"}
+    same = {"Origin": here.url, "Sec-Fetch-Site": "same-origin"}
+    address = page.url.rstrip("/") + "/messages"
+    assert page.request.post(address, form=form, headers=same).status == 200, "the same form, sent again"
+    assert page.request.post(address, form=form, headers={"Origin": "http://elsewhere.example"}).status == 403
+    assert shown(here, "From the page")["turns"] == 2
+    assert page.locator("#speak input[name=request_id]").input_value() != request_id
+
+
+def test_a_conversation_is_found_by_its_name_and_number(page: Page) -> None:
+    for text in ("Order 17", "conversation-1"):
+        page.goto(f"/find?q={text}")
+        page.wait_for_url("**/conversations/conv_*")
+        expect(page.locator("h1")).to_have_text("Order 17")
+
+
+def test_a_shared_budget_is_raised_with_a_reason(page: Page) -> None:
+    page.goto("/budgets")
+    page.get_by_role("link", name="All talks").click()
+    page.wait_for_url("**/budgets/budget-1")
+    expect(page.locator(".budgets")).to_contain_text("of 1000000")
+    page.get_by_label("New limit").fill("2000000")
+    page.get_by_label("Reason").fill("more talks")
+    page.get_by_role("button", name="Raise it").click()
+    expect(page.locator("body")).to_contain_text("All talks has a new limit of tokens: 2000000.")
+    expect(page.locator(".budgets")).to_contain_text("of 2000000")
+    assert violations(page) == []
+
+
 @pytest.mark.parametrize(("scheme", "addresses"), [("light", PAGES), ("dark", PAGES[-1:])])
 def test_axe_finds_no_violation(chromium: Browser, here: House, session: Any, scheme: Any, addresses: Any) -> None:
     context = chromium.new_context(base_url=here.url, storage_state=session, color_scheme=scheme, bypass_csp=True)

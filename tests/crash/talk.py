@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil import App, Refused
+from pydantic import BaseModel
+
+from counterfoil import App, Refused, Run
 from counterfoil.model import ids
+from counterfoil.model.conversation import Turn
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.testing.bench_child import place, working
 from tests.crash import story
 from tests.crash.lives import FOUNDING
+from tests.engine.house import BUDGET
 from tests.engine.talks import agent
 
 refunds = agent(story.app)
@@ -89,3 +93,37 @@ def runs(app: App, messages: Any) -> list[RunRecord]:
 def ended(app: App, messages: Any) -> bool:
     found = runs(app, messages)
     return len(found) == len(messages) and all(run.state.ended for run in found)
+
+
+class Notes(BaseModel):
+    """What was noted."""
+
+    lines: list[str] = []
+
+
+notes = story.app.document("notes", Notes)
+
+
+@story.app.workflow(version=1, budget=BUDGET)
+async def notekeeper(run: Run, turn: Turn) -> int:
+    """Reads the conversation's notes (the first record), and writes the message into them (the second)."""
+    seen = await run.document(notes)
+    written = await run.document(notes, Notes(lines=[*seen.value.lines, turn.text]), after=seen)
+    return written.version
+
+
+def keeps(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Send one message to the notekeeper, and work until its turn has ended."""
+    place(app, arguments, say)
+    app.open(FOUNDING)
+    asyncio.run(_kept(app))
+    app.close()
+
+
+async def _kept(app: App) -> None:
+    async with working(app) as here:
+        sent_ = await app.conversations.send("tea", conversation=NAME, request_id="m-1", agent="notekeeper")
+        while app.runs.show(sent_["run_id"])["state"] != "completed":
+            here.look()
+            if app.runs.show(sent_["run_id"])["state"] != "completed":
+                await here.wait()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from counterfoil.app.turns import turn_in_full
 from counterfoil.model.conversation import TurnKind, TurnRecord
 from counterfoil.testing.bench import BenchRun
 from counterfoil.testing.model_server.process import ModelServerProcess
@@ -56,6 +57,10 @@ def test_killed_while_the_model_is_asked(room: Room) -> None:
             assert turn.balanced() == {"requests": 3, "decisions": 2, "lost": 1, "failed": 0}
             first, again, _ = room.lines("requests")
             assert first == again, "the same question"
+            told = [item for item in turn_in_full(turn.bench.app.open(), turn.run.run_id) if item["kind"] == "decision"]
+            assert [(item["lost"], item["failed"]) for item in told] == [(1, 0), (0, 0)], (
+                "the transcript counts it, too"
+            )
             assert turn.decided() == sorted(set(turn.decided()))
 
     asyncio.run(body())

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from counterfoil.model.conversation import ConversationRecord, TurnRecord
+from counterfoil.model.document import DocumentVersionRecord
 from counterfoil.model.journal import Entry
 from counterfoil.model.run import RunRecord
 from tests.crash.rows import row
 from tests.crash.stage import Opened, Stage, verified
 from tests.crash.talk import ABORTED, MESSAGES
 
-SPEAKS, ABORTS = "tests.crash.talk:speaks", "tests.crash.talk:aborts"
+SPEAKS, ABORTS, KEEPS = "tests.crash.talk:speaks", "tests.crash.talk:aborts", "tests.crash.talk:keeps"
 
 
 class Told:
@@ -156,3 +157,22 @@ def test_two_owners_speak_at_once_while_turns_end(stage: Stage, point: str) -> N
         )
         for request_id, text, _ in messages:
             assert told.result(request_id) == text
+
+
+@pytest.mark.parametrize(
+    ("point", "left"),
+    [("before:record.appended#2", []), ("after:record.appended#2", [["tea"]]), ("after:record.appended#1", [])],
+)
+def test_killed_around_the_write_of_a_document(stage: Stage, point: str, left: list[list[str]]) -> None:
+    """Before the commit the old version is the newest, after it the new one; in the end it was written once."""
+    stage.dies(point, KEEPS)
+    assert _versions(stage) == left
+    stage.lives(KEEPS)
+    assert _versions(stage) == [["tea"]]
+    assert Told(stage).result("m-1") == 1
+    assert verified(stage)["sound"]
+
+
+def _versions(stage: Stage) -> list[list[str]]:
+    with Opened(stage.db) as database, database.reader() as reader:
+        return [json.loads(each.body)["lines"] for each in reader.rows(DocumentVersionRecord)]

@@ -10,8 +10,11 @@ from counterfoil import Client, Refused
 from counterfoil.cli.shapes import SHAPES
 from counterfoil.client.shapes.base import Page
 from counterfoil.client.shapes.conversation import Aborted, Conversation, ConversationShown, Sent, Turn
+from counterfoil.client.shapes.decision import Decisions, DecisionShown, Usage
+from counterfoil.client.shapes.document import DocumentVersion, WorkingDocument, WorkingDocumentShown
 from tests.edges import cli_bench
 from tests.edges.api_bench import House, Served, shown
+from tests.edges.api_bench import shown as refusal
 from tests.edges.cli_shapes import missing
 from tests.edges.test_api_verbs import strictly
 
@@ -27,6 +30,20 @@ async def helper(run: Run, turn: Turn) -> str:
         await run.wait_for("go", str, within=timedelta(hours=1))
     await run.message("agent", "heard " + turn.text)
     return "heard " + turn.text
+
+class Notes(BaseModel):
+    lines: list[str] = []
+
+notes = app.document("notes", Notes)
+
+@app.workflow(version=1, budget=BUDGET)
+async def keeper(run: Run, turn: Turn) -> int:
+    return (await notes.change(run, lambda seen: Notes(lines=[*seen.lines, turn.text]))).version
+
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+
+app.agent("clerk", agent=Agent(TestModel(custom_output_text="So."), name="clerk"), budget=BUDGET)
 """
 )
 
@@ -101,9 +118,62 @@ def test_lists_and_transcripts_come_in_parts(here: Served) -> None:
     assert here.data(f"/conversations/conversation-{page['items'][0]['number']}")["name"] == "parts"
 
 
-@pytest.mark.parametrize(("name", "model"), [("CONVERSATION", Conversation), ("TURN", Turn), ("SENT", Sent)])
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("CONVERSATION", Conversation), ("TURN", Turn), ("SENT", Sent), ("WORKING_DOCUMENT", WorkingDocument),
+        ("VERSION", DocumentVersion),
+    ],
+)  # fmt: skip
 def test_the_shapes_of_the_command_line_and_of_the_api_are_the_same(name: str, model: Any) -> None:
     assert missing(SHAPES[name], dict.fromkeys(model.model_fields)) == []
+
+
+def test_documents_of_the_working_context(here: Served) -> None:
+    here.post("/conversations", message("tea", "kept", agent="keeper"))
+    here.house.cli.drive()
+    (listed,) = here.data("/documents")["items"]
+    strictly(WorkingDocument, listed)
+    shown = here.data(f"/documents/doc-{listed['number']}", version=1)
+    strictly(WorkingDocumentShown, shown)
+    assert (shown["conversation"], shown["versions"][0]["body"]) == ("kept", {"lines": ["tea"]})
+    assert here.data("/conversations/kept")["documents"] == [listed]
+    assert refusal(here.get("/documents/doc-9")) == (404, "not_found")
+
+    async def typed() -> None:
+        async with Client(here.url, here.headers()["Authorization"].split()[1]) as ours:
+            assert [each.name async for each in ours.documents.each()] == ["notes"]
+            assert (await ours.documents.list()).items[0].version == 1
+            assert (await ours.documents.show("doc-1", version=1)).versions[0].written_by is not None
+
+    asyncio.run(typed())
+
+
+def test_decisions_are_listed_shown_and_summed(here: Served) -> None:
+    sent = here.post("/conversations", message("well?", "asked", agent="clerk")).json()["data"]
+    here.house.cli.drive()
+    page = here.data("/decisions", workflow="clerk")
+    strictly(Decisions, page)
+    (decision,) = page["items"]
+    assert (decision["run_id"], decision["conversation"], page["more"]) == (sent["run_id"], "asked", False)
+    shown_ = here.data(f"/decisions/{decision['decision_id']}")
+    strictly(DecisionShown, shown_)
+    assert "So." in str(shown_["output"]) and "well?" in str(shown_["input"])
+    usage = here.data("/decisions/usage", by="agent", conversation="asked")
+    strictly(Usage, usage)
+    assert (usage["items"][0]["key"], usage["total"]["decisions"]) == ("clerk", 1)
+    assert here.data("/decisions", agent="nobody")["items"] == []
+    assert refusal(here.get("/decisions/usage", by="moon")) == (400, "usage")
+    assert refusal(here.get(f"/decisions/run-{decision['run_number']}/999")) == (404, "not_found")
+    assert missing(SHAPES["DECISION"], decision) == [] == missing(SHAPES["USAGE"], usage["total"])
+
+    async def typed() -> None:
+        async with Client(here.url, here.headers()["Authorization"].split()[1]) as ours:
+            assert (await ours.decisions.list(conversation="asked")).items[0].agent == "clerk"
+            assert (await ours.decisions.show(decision["decision_id"])).run_id == sent["run_id"]
+            assert (await ours.decisions.usage(by="model")).total.decisions >= 1
+
+    asyncio.run(typed())
 
 
 def test_the_verbs_typed(here: Served) -> None:

@@ -36,6 +36,20 @@ async def complaints(run: Run, turn: Turn) -> str:
     return await answer(run, turn)
 """
 
+KEEPING = """
+from pydantic import BaseModel
+
+class Notes(BaseModel):
+    lines: list[str] = []
+
+notes = app.document("notes", Notes)
+
+@app.workflow(version=1, budget=BUDGET)
+async def keeper(run: Run, turn: Turn) -> int:
+    written = await notes.change(run, lambda seen: Notes(lines=[*seen.lines, turn.text]))
+    return written.version
+"""
+
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
@@ -185,3 +199,30 @@ def test_a_watch_is_resumed_where_it_was_left(cli: Cli) -> None:
     assert cli.refused("conversations", "watch", "anna", "--position", "nowhere") == (2, "usage")
     drawn = said(cli, "watch", "anna", "--idle").out
     assert "user: two" in drawn and more["position"] in drawn
+
+
+def test_documents_are_listed_and_shown_with_their_writers(tmp_path: Path) -> None:
+    cli = installed(tmp_path, app=APP + KEEPING)
+    assert cli("documents", "list").out.strip() == "No document was written yet."
+    for n in (1, 2):
+        ok(cli, "send", "keeper", f"note {n}", "--conversation", "anna", "--request-id", f"n-{n}")
+        cli.drive()
+    (listed,) = cli.json("documents", "list").data["items"]
+    assert missing(DECLARED["documents list"].data, cli.json("documents", "list").data) == []
+    shown = cli.json("documents", "show", f"doc-{listed['number']}").data
+    assert missing(DECLARED["documents show"].data, shown) == []
+    assert [(each["version"], each["written_by"]["request_id"]) for each in shown["versions"]] == [
+        (2, "n-2"),
+        (1, "n-1"),
+    ]
+    (only,) = cli.json("documents", "show", listed["document_id"], "--version", "1").data["versions"]
+    assert only["body"] == {"lines": ["note 1"]}
+    assert "doc-1" in cli("documents", "list").out and "note 2" in cli("documents", "show", "doc-1").out
+    assert cli.json("documents", "show", "doc-9").code == "not_found"
+    (of_talk,) = ok(cli, "show", "anna")["documents"]
+    assert (of_talk["name"], of_talk["version"]) == ("notes", 2)
+    assert "working context: notes (doc-1, conversation), version 2" in said(cli, "show", "anna").out
+    assert [hit["kind"] for hit in cli.json("find", "doc-1").data["items"]] == ["document"]
+    for text in ("anna", of_talk["key"], "conversation-1"):
+        (hit,) = cli.json("find", text).data["items"]
+        assert (hit["kind"], hit["title"]) == ("conversation", "anna")

@@ -9,6 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from counterfoil.agents.history import HANDED_OVER
 from counterfoil.model.errors import Refused
 from tests.engine.house import BUDGET, House
 
@@ -24,6 +25,7 @@ class Talk:
         agent = Agent(FunctionModel(self.answer), output_type=str)
         agent.tool_plain(self.pay)
         self.house.app.agent("desk", agent=agent, budget=BUDGET)
+        self.house.app.agent("other", agent=Agent(FunctionModel(self.answer), output_type=str), budget=BUDGET)
         self.house.found()
 
     def pay(self, amount: int) -> str:
@@ -146,5 +148,47 @@ def test_a_name_that_reads_as_a_number_or_an_id_begins_nothing(talk: Talk, name:
                 await act()
             assert refused.value.code == "usage"
         assert [each["name"] for each in talk.house.app.conversations.list()["items"]] == ["c"]
+
+    driven(talk, body)
+
+
+def test_the_note_of_a_handoff_begins_the_new_agents_history_and_stays_in_it(talk: Talk) -> None:
+    async def body() -> None:
+        talks = talk.house.app.conversations
+        await talk.say("hello", "m-1")
+        await talks.handoff("c", to="other", note="She wants a chair, not money.")
+        note = f"{HANDED_OVER}\nShe wants a chair, not money."
+        for text, id_ in (("and now", "m-2"), ("thanks", "m-3")):
+            sent = await talks.send(text, conversation="c", request_id=id_, agent="other")
+            await talk.house.state(sent["run_id"], "completed")
+        assert talk.heard[1] == ["hello", "answer to hello", note, "and now"]
+        assert talk.heard[2] == [*talk.heard[1], "answer to and now", "thanks"]
+        turns = talks.show("c")["transcript"]["items"]
+        assert [turn["note"] for turn in turns] == [None, "She wants a chair, not money.", None]
+        await talks.import_jsonl(talks.export_jsonl("c"), name="there")
+        sent = await talks.send("and here", conversation="there", request_id="m-4", agent="other")
+        await talk.house.state(sent["run_id"], "completed")
+        assert talk.heard[3] == [*talk.heard[2], "answer to thanks", "and here"]
+        decisions = talk.house.app.decisions.list()["items"]
+        assert len(decisions) >= 3
+
+    driven(talk, body)
+
+
+def test_a_queued_turn_says_what_it_waits_for(talk: Talk) -> None:
+    async def body() -> None:
+        app = talk.house.app
+        first = await app.conversations.send("hang", conversation="c", request_id="m-1", agent="desk")
+        await talk.asked.wait()
+        queued = await app.conversations.send(
+            "more", conversation="c", request_id="m-2", agent="desk", when_busy="follow_up"
+        )
+        (pending,) = app.runs.show(queued["run_id"])["pending"]
+        assert (pending["kind"], pending["id"]) == ("turn", first["run_id"]) and pending["deadline_at"] is not None
+        turns = app.conversations.show("c")["transcript"]["items"]
+        assert [turn["pending"] for turn in turns] == [[], [pending]]
+        talk.hold.set()
+        await talk.house.state(queued["run_id"], "completed")
+        assert app.conversations.show("c")["transcript"]["items"][1]["pending"] == []
 
     driven(talk, body)

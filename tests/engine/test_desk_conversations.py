@@ -90,6 +90,9 @@ def test_what_is_not_seen_is_not_there_and_what_is_not_read_is_null(talking: Hou
         lambda: at.conversations.send("x", conversation="theirs", request_id="t"),
     ):  # fmt: skip
         assert code(body) == "not_found"
+    assert at.conversations.agents() == ["refunds"]
+
+    assert {hit["title"] for hit in at.find("c")["items"]} == {"c"} and at.find("theirs")["items"] == []
     (turn,) = at.conversations.show("c")["transcript"]["items"]
     assert (turn["text"], turn["messages"], turn["state"]) == (None, None, "completed")
 

@@ -4,18 +4,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.agents.agent import DurableAgent
+    from counterfoil.agents.context import working_context
     from counterfoil.agents.declared import DidNotHappen, Happened, agent_tool, current_run
     from counterfoil.agents.marked import reviewed, trusted
     from counterfoil.agents.mcp import McpReceipt, mcp_tool
 
 __all__ = [
     "DidNotHappen", "DurableAgent", "Happened", "McpReceipt", "agent_tool", "current_run", "mcp_tool", "reviewed", "trusted",
+    "working_context",
 ]  # fmt: skip
 
 _HOMES = {
     "DurableAgent": "agent", "agent_tool": "declared", "current_run": "declared", "Happened": "declared",
     "DidNotHappen": "declared", "reviewed": "marked", "trusted": "marked",
-    "McpReceipt": "mcp", "mcp_tool": "mcp",
+    "McpReceipt": "mcp", "mcp_tool": "mcp", "working_context": "context",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
 from counterfoil.agents.attached import Attached, Known
+from counterfoil.agents.context import begin_turn
 from counterfoil.agents.explained import check_tools, lies_in, servers_of, tools_of
 from counterfoil.agents.marked import given_as
 from counterfoil.agents.messages import messages_of
@@ -68,6 +69,7 @@ def durable_agent(
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
         talk = await asyncio.to_thread(talk_of, run.execution)
         recorded = Recorder(run, asking, undeclared)
+        begin_turn(run.execution)
         if talk.kind is TurnKind.COMPACTION:
             await recorded.compacts(agent, talk.history)
             return None

@@ -10,8 +10,10 @@ from counterfoil.agents.compaction import COMPACT, compacted
 from counterfoil.agents.messages import plain_of
 from counterfoil.agents.undeclared import telling
 from counterfoil.engine.call_tool import HEARD, HELD, INTERRUPTED
+from counterfoil.engine.following import turns_before
 from counterfoil.engine.opened import Opened
 from counterfoil.model.codec import compact, parsed
+from counterfoil.model.conversation import TurnRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
@@ -22,6 +24,7 @@ from counterfoil.store.port import Reader
 ASK = "ask "  # how the name of a question of a turn begins
 OVER = "Final result processed."
 NOT_DONE = "Not done: the turn ended before."
+HANDED_OVER = "This conversation was handed over to you. A note of whoever handed it over, not of the user:"
 
 
 @dataclass(slots=True)
@@ -59,9 +62,22 @@ def history_of(opened: Opened, run_ids: Sequence[str]) -> list[dict[str, Any]]:
     return messages
 
 
+def history_before(opened: Opened, reader: Reader, run_id: str) -> list[dict[str, Any]]:
+    """What a turn begins with: the messages of the turns before, and the note of whoever handed the conversation over to it."""
+    return handed_over(reader, run_id, history_of(opened, turns_before(reader, run_id)))
+
+
+def handed_over(reader: Reader, run_id: str, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`before`, and the note that a turn begins with. It says who speaks: its words are not the user's."""
+    turn = reader.get(TurnRecord, run_id)
+    if turn is None or turn.note is None:
+        return before
+    return [*before, *plain_of([ModelRequest(parts=[UserPromptPart(f"{HANDED_OVER}\n{turn.note}")])])]
+
+
 def after_turn(reader: Reader, run_id: str, before: list[dict[str, Any]], whole: Whole) -> list[dict[str, Any]]:
     """`before` and what this turn added: no call is left without a return, whatever became of the turn."""
-    messages, told, answer = before, _Told(), ""
+    messages, told, answer = handed_over(reader, run_id, before), _Told(), ""
     asked: list[dict[str, Any]] | None = None
     for entry in reader.entries(run_id):
         data, name = _data(entry), entry.name or ""

@@ -97,7 +97,10 @@ class Recorder:
             if position not in execution.journal.ended:  # a saved answer is given without asking
                 given["params"] = await self._params(parameters, settings)
             question = Question(name, asking.agent, self._thread.head, facts, given, once)
-            outcome = await answered(execution, position, question)
+            try:
+                outcome = await answered(execution, position, question)
+            finally:
+                execution.opened.partials.end(self._run.id)
         self._decided, self._taken = position, set()
         self.context_tokens = outcome.value["usage"].get("input_tokens") or 0
         output = execution.opened.artifacts.whole(outcome.value["output"])
@@ -128,8 +131,8 @@ class Recorder:
 
     def _shown(self, position: str) -> Callable[[str], None]:
         """What has come so far is told to whoever watches: provisional, until the decision is saved."""
-        opened, run_id = self._execution.opened, self._run.id
-        return lambda text: opened.partials.publish(run_id, position, text)
+        opened, run_id, ask = self._execution.opened, self._run.id, self._execution.journal.asked.get(position, 0)
+        return lambda text: opened.partials.publish(run_id, position, text, ask)
 
     async def compacts(self, agent: Agent[Any, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The messages in short: a decision, which later turns begin with. Nothing to tell again: the messages as they are."""

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.agents.history import history_of
+from counterfoil.agents.history import history_before
 from counterfoil.engine.admission import Admit, Admitted, WhenBusy, seen_of
 from counterfoil.engine.execution import Execution
-from counterfoil.engine.following import turns_before
 from counterfoil.engine.submission import submission
 from counterfoil.model.codec import parsed
 from counterfoil.model.conversation import ConversationRecord, TurnKind, TurnRecord
@@ -33,9 +32,9 @@ def talk_of(execution: Execution) -> Talk:
         if turn is None:
             return Talk()
         conversation = reader.get(ConversationRecord, turn.conversation_id)
-        before = turns_before(reader, run_id)
+        history = history_before(opened, reader, run_id)
     assert conversation is not None, "a turn belongs to a conversation"
-    return Talk(turn.kind, conversation.name, history_of(opened, before), parsed(conversation.settings))
+    return Talk(turn.kind, conversation.name, history, parsed(conversation.settings))
 
 
 async def compact_after(execution: Execution, durable: "DurableAgent", talk: Talk, tokens: int) -> None:

@@ -22,6 +22,7 @@ from counterfoil.app.conversations import Conversations
 from counterfoil.app.decisions import Decisions
 from counterfoil.app.declaring import Declaring
 from counterfoil.app.desk import Desk
+from counterfoil.app.documents import Documents
 from counterfoil.app.drills import Drills
 from counterfoil.app.duties.beside import duties_beside
 from counterfoil.app.duties.known import Duties
@@ -99,6 +100,7 @@ class App(Declaring):
         self.decisions = Decisions(self.open)
         self.signals = Signals(self.open)
         self.conversations = Conversations(self.open)
+        self.documents = Documents(self.open)
         self.incidents = Incidents(self.open)
         self.inbox = Inbox(self.open)
         self.audit = Audit(self.open)

@@ -1,4 +1,4 @@
-"""A conversation as JSON lines: one line says what it is, one each of its turns, their entries and kept inputs, and one the end."""
+"""A conversation as JSON lines: a line says what it is, one each of its turns, entries, kept inputs and documents, one the end."""
 
 import json
 from collections.abc import Iterator
@@ -7,10 +7,11 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from counterfoil.app.views.conversation import past_of, text_of
-from counterfoil.engine.importing import ImportConversation, PastEntry, PastTurn
+from counterfoil.engine.importing import ImportConversation, PastEntry, PastTurn, PastVersion
 from counterfoil.engine.opened import Opened
 from counterfoil.model.codec import compact, digest_of, parsed
 from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
+from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.run import RunRecord, RunState
@@ -46,6 +47,7 @@ class _TurnLine(_Line):
     state: str
     result: Any
     at: int
+    note: str | None = None
 
 
 class _EntryLine(_Line):
@@ -57,6 +59,15 @@ class _EntryLine(_Line):
     at: int
     data: dict[str, Any]
     text: str | None
+
+
+class _DocumentLine(_Line):
+    type: str
+    n: int
+    name: str
+    version: int
+    at: int
+    body: str
 
 
 class _ArtifactLine(_Line):
@@ -97,13 +108,25 @@ def _lines(opened: Opened, reader: Reader, conversation: ConversationRecord) -> 
                 line = _entry(n, entry, texts.get(entry.sequence))
                 yield from _kept(opened, line["data"], kept)
                 yield line
+        yield from _documents(n, reader, run)
+
+
+def _documents(n: int, reader: Reader, run: RunRecord) -> Iterator[dict[str, Any]]:
+    """What the turn wrote into the conversation's own documents. What others share stays where it is."""
+    for version in reader.find(DocumentVersionRecord, "run_id", run.run_id):
+        document = reader.get(TypedDocumentRecord, version.document_id)
+        if document is not None and document.scope is DocumentScope.CONVERSATION:
+            yield {
+                "type": "document", "n": n, "name": document.name, "version": version.version, "at": version.at,
+                "body": version.body,
+            }  # fmt: skip
 
 
 def _turn(n: int, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
     return {
         "type": "turn", "n": n, "kind": turn.kind.value, "agent": run.workflow, "version": run.workflow_version,
         "request_id": run.request_id, "text": text_of(run),
-        "state": run.state.value, "result": parsed(run.result), "at": run.created_at,
+        "state": run.state.value, "result": parsed(run.result), "at": run.created_at, "note": turn.note,
     }  # fmt: skip
 
 
@@ -141,7 +164,7 @@ def import_of(opened: Opened, content: bytes, name: str | None, by: str | None) 
     first = lines.first
     for artifact in lines.artifacts:
         opened.artifacts.save(artifact.content.encode(), name=artifact.name)
-    turns = tuple(_past(turn, lines.entries.get(turn.n, [])) for turn in lines.turns)
+    turns = tuple(_past(turn, lines.entries.get(turn.n, []), lines.documents) for turn in lines.turns)
     return ImportConversation(
         opened.installation_id, name or first.name, digest_of(content), first.agent, compact(first.settings), turns, by
     )
@@ -155,6 +178,7 @@ class _Read:
         self.turns: list[_TurnLine] = []
         self.entries: dict[int, list[_EntryLine]] = {}
         self.artifacts: list[_ArtifactLine] = []
+        self.documents: list[_DocumentLine] = []
 
 
 def _read(content: bytes, name: str | None) -> _Read:
@@ -202,6 +226,8 @@ def _taken(found: _Read | None, line: Any) -> _Read:
             if entry.n != len(found.turns) or EntryKind(entry.kind) not in SAID:
                 raise ValueError(f"turn {entry.n} has no entry {entry.kind} here")
             found.entries.setdefault(entry.n, []).append(entry)
+        case "document":
+            found.documents.append(_document_of(line, found))
         case "artifact":
             artifact = _ArtifactLine.model_validate(line)
             if digest_of(artifact.content.encode()) != artifact.digest:
@@ -230,6 +256,15 @@ def _turn_of(line: Any, n: int) -> _TurnLine:
     return turn
 
 
+def _document_of(line: Any, found: _Read) -> _DocumentLine:
+    document = _DocumentLine.model_validate(line)
+    before = sum(each.name == document.name for each in found.documents)
+    if document.n != len(found.turns) or document.version != before + 1:
+        raise ValueError(f"turn {document.n} has no version {document.version} of {document.name} here")
+    json.loads(document.body)
+    return document
+
+
 def _said(problem: Exception) -> str:
     if isinstance(problem, ValidationError):
         first = problem.errors()[0]
@@ -237,12 +272,14 @@ def _said(problem: Exception) -> str:
     return str(problem)
 
 
-def _past(turn: _TurnLine, entries: list[_EntryLine]) -> PastTurn:
+def _past(turn: _TurnLine, entries: list[_EntryLine], documents: list[_DocumentLine]) -> PastTurn:
     kind = TurnKind(turn.kind)
     return PastTurn(
         kind if kind in _PAST else TurnKind.IMPORTED, turn.agent, turn.version, turn.text, RunState(turn.state),
         None if turn.result is None else compact(turn.result), turn.at,
         tuple(PastEntry(EntryKind(e.kind), e.place, e.name, _unspent(e), e.at, e.text) for e in entries),
+        tuple(PastVersion(d.name, d.version, d.body, d.at) for d in documents if d.n == turn.n),
+        turn.note,
     )  # fmt: skip
 
 

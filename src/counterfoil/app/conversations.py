@@ -1,5 +1,6 @@
 """The noun `conversations`: what was said to agents, and what a person does about it."""
 
+import builtins
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
@@ -8,13 +9,14 @@ from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.registration import check_owners
 from counterfoil.app.runs import LONGEST_REQUEST_ID
 from counterfoil.app.views.conversation import conversation_view, past_of, queue_of, turn_view
+from counterfoil.app.views.document import documents_of
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.run import run_summary
 from counterfoil.app.views.shown import Shown
 from counterfoil.app.watching import watched
 from counterfoil.engine.admission import Admit, Admitted, WhenBusy, seen_of
 from counterfoil.engine.conversations import LONGEST_NAME, ChangeSettings, Fork, HandOff, Reset, check_settings
-from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
+from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of, takes_turns
 from counterfoil.engine.finish import AskToCancel
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
@@ -43,14 +45,23 @@ class Conversations:
     def show(self, conversation: str, *, before: int | None = None, limit: int = 50) -> dict[str, Any]:
         """CONVERSATION with `transcript`: `{items: [TURN], next_cursor}`, the newest `limit` turns, oldest first.
 
-        `before`: turns with a smaller n. A fork shows its parent's turns as its own past. Raises Refused(not_found).
+        `documents`: DOCUMENT for each that its next turn would read. `before`: turns with a smaller n. A fork shows its
+        parent's turns as its own past. Raises Refused(not_found).
         """
         with self._opened().read() as reader:
             record = conversation_of(reader, conversation)
             past = past_of(reader, record, before=before, limit=limit)
             more = bool(past) and past[-1][0].prior_run_id is not None
             turns = [turn_view(reader, turn, run) for turn, run in reversed(past)]
-            return conversation_view(reader, record) | {"transcript": listed(turns, past[-1][0].n if more else None)}
+            return conversation_view(reader, record) | {
+                "transcript": listed(turns, past[-1][0].n if more else None),
+                "documents": documents_of(reader, self._opened().installation_id, record),
+            }
+
+    def agents(self) -> builtins.list[str]:
+        """Names of what may be spoken with here: agents, and workflows whose input is a Turn."""
+        workflows = self._opened().registry.workflows
+        return sorted({name for (name, _), each in workflows.items() if takes_turns(each)})
 
     def watch(
         self, conversation: str, *, position: str | None = None, idle: bool = False, seconds: float | None = None
@@ -58,9 +69,12 @@ class Conversations:
         """First `{type: snapshot, position, conversation, turns}`, then `{type: entry, position, run_id, n, sequence, kind,
         name, place, at, data}` of each turn in order, as they are committed, for as long as the caller reads.
 
-        `{type: partial, provisional: true, run_id, place, text}` is what a model of this process has answered so far: never
-        stored, and void unless its decision follows. With the `position` of an item the watch goes on right behind it,
-        without a snapshot, also in another process. `idle`: it ends when nobody is at work; `seconds`: at the latest then.
+        What comes in an earlier turn after the next one began is an entry, too. `{type: partial, provisional: true, position,
+        run_id, place, ask, offset, text}` is what a model of this process has answered so far, from character `offset` on; who
+        comes late is given it from its beginning. It is never stored, and void unless its decision follows.
+
+        With the `position` of an item the watch goes on right behind it, without a snapshot, also in another process. `idle`: it
+        ends when nobody is at work; `seconds`: at the latest then.
         Raises Refused(not_found, usage).
         """
         opened = self._opened()

@@ -9,7 +9,6 @@ from counterfoil.app.decision_usage import calls_in, summed
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.decision import Around, Decided, conversation_of, decided_in, decision_view
 from counterfoil.app.views.verdict import VERDICTS, made_in, verdicts_of
-from counterfoil.engine.following import turns_before
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
@@ -162,10 +161,10 @@ class Inputs:
 
     def _history(self, run: RunRecord) -> list[dict[str, Any]] | Refused:
         """The messages of the turns before."""
-        from counterfoil.agents.history import history_of
+        from counterfoil.agents.history import history_before
 
         try:
-            return history_of(self._opened, turns_before(self._reader, run.run_id))
+            return history_before(self._opened, self._reader, run.run_id)
         except Refused as refused:
             return refused
 

@@ -1,11 +1,13 @@
-"""What an application declares: receivers, operations, workflows, and the budgets that runs share."""
+"""What an application declares: receivers, operations, workflows, documents, and the budgets that runs share."""
 
+import builtins
 from collections.abc import Callable
 from typing import Any, Literal
 
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
-from counterfoil.app.registration import check_limits, operation_from, workflow_from
+from counterfoil.app.registration import check_limits, document_from, operation_from, workflow_from
 from counterfoil.engine.definitions import Bearer, Env, Operation, ReceiverDefinition, Registry, Workflow
+from counterfoil.engine.document import D, Document
 from counterfoil.model.budget import Budget, SharedBudget
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
@@ -54,6 +56,24 @@ class Declaring:
             return workflow
 
         return register
+
+    def document(
+        self,
+        name: str,
+        type: builtins.type[D],
+        *,
+        scope: Literal["run", "conversation", "agent", "key"] = "conversation",
+        default: D | None = None,
+        setting: str | None = None,
+    ) -> Document[D]:
+        """Declare a document of the working context, of a Pydantic model's type. `scope` says who shares it.
+
+        `default` is read until somebody writes; without one the type must have a default for each field. `setting`: the
+        conversation's setting that holds the key, in the scope `key`. Raises Refused(name_taken, document_unfit).
+        """
+        document = document_from(name, type, scope, default, setting)
+        self.registry.add_document(document)
+        return document
 
     def budget(self, budget: SharedBudget) -> SharedBudget:
         """Declare what many runs may use together. Raises Refused(name_taken, budget_unfit)."""

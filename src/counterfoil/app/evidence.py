@@ -9,6 +9,7 @@ from counterfoil.app.forbidden import Standpoint, nobody
 from counterfoil.app.views.allowed import Weighed, allowed_actions
 from counterfoil.app.views.asked import asked_view
 from counterfoil.app.views.context import documents_view
+from counterfoil.app.views.document import used_by
 from counterfoil.app.views.evidence import entry_line, evidence_view
 from counterfoil.app.views.exchange import exchange_view
 from counterfoil.app.views.life import life_view, moves_after
@@ -20,9 +21,11 @@ from counterfoil.app.views.window import in_force_view
 from counterfoil.app.weighing import situation_now
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
+from counterfoil.model.codec import parsed
 from counterfoil.model.conversation import DocumentRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import IncidentRecord
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.receipt import LookupRecord
@@ -75,10 +78,16 @@ class Evidence:
             )  # fmt: skip
 
     def documents(self, run: str) -> dict[str, Any]:
-        """The versions of its working context, each with what it changed: see `documents_view`."""
+        """Its working context: each version that it wrote with what that changed, and what others wrote and it read.
+
+        See `documents_view` and, of documents with a type, `used_by`: those have `document`, a number, and `scope`, too.
+        """
         with self._opened().read() as reader:
             record = _run(reader, run)
-            return listed(documents_view(reader.find(DocumentRecord, "run_id", record.run_id)), None)
+            own = documents_view(reader.find(DocumentRecord, "run_id", record.run_id))
+            typed = used_by(reader, record.run_id, _reads(reader, record.run_id))
+            plain = {"document_id": None, "document": None, "scope": "run", "how": "wrote"}
+            return listed([*(each | plain for each in own), *typed], None)
 
     def operation(self, operation: str) -> dict[str, Any]:
         """`{life, attempts, in_force, asked}`: its states, each attempt with its exchange, the contract, and every lookup."""
@@ -166,6 +175,13 @@ def _can_look(opened: Opened, operation: OperationRecord) -> bool:
     known = opened.registry.operations.get(operation.name)
     lookup = None if known is None else known.contract.lookup
     return lookup is not None and not isinstance(lookup.function, str)
+
+
+def _reads(reader: Reader, run_id: str) -> list[tuple[str, int]]:
+    """(document, version) of each typed document that a run read."""
+    entries = [entry for entry in reader.entries(run_id) if entry.kind is EntryKind.DOCUMENT]
+    seen = [parsed(entry.body)["data"].get("read") for entry in entries]
+    return [(each.get("held_by", each["document_id"]), each["version"]) for each in seen if each]
 
 
 def _run(reader: Reader, text: str) -> RunRecord:

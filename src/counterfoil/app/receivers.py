@@ -32,7 +32,7 @@ class Receivers:
             for operation in reader.unresolved():
                 doubts[operation.receiver].append(operation)
             answers: defaultdict[str, dict[str | None, int]] = defaultdict(dict)
-            for receiver, meaning, count in reader.lists.newest_answers(since=shown.now - DAY_US):
+            for receiver, meaning, count in reader.figures.newest_answers(since=shown.now - DAY_US):
                 answers[receiver][meaning] = count
         names = sorted(opened.registry.receivers.keys() | doubts.keys() | answers.keys())
         items = [receiver_view(shown, opened.registry, name, doubts[name], answers[name]) for name in names]

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pydantic import BaseModel, ValidationError
+
 from counterfoil.engine.budgets import OF_RUN
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
+from counterfoil.engine.document import D, Document
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.budget import Budget, Scope, SharedBudget
 from counterfoil.model.contract import Contract, refusal_at_start
+from counterfoil.model.document import DocumentScope
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, PersonRecord, owner_of
 from counterfoil.model.review import ReviewBy
@@ -52,6 +56,28 @@ def workflow_from(function: Callable[..., Any], version: int, budget: Budget) ->
         raise Refused("type_missing", name=name, where="one input after the run")
     check_limits(name, budget)
     return Workflow(name, version, function, budget)
+
+
+def document_from(name: str, type_: type[D], scope: str, default: D | None, setting: str | None) -> Document[D]:
+    """A model's type with something to read before anybody writes. Raises Refused(document_unfit)."""
+
+    def unfit(problem: str) -> Refused:
+        return Refused("document_unfit", name=name, problem=problem)
+
+    if not name.strip() or not name.isprintable():
+        raise unfit("its name is empty, or not printable")
+    if not issubclass(type_, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller without a type checker
+        raise unfit("its type is no Pydantic model")
+    if scope not in set(DocumentScope):
+        raise unfit(f"its scope is {', '.join(DocumentScope)}")
+    if setting is not None and scope != DocumentScope.KEY:
+        raise unfit("only a document under a key has a setting that names it")
+    if default is None:
+        try:
+            default = type_()
+        except ValidationError as problem:
+            raise unfit(f"it needs a default to be read before anybody writes: {problem.errors()[0]['loc']}") from None
+    return Document(name, type_, DocumentScope(scope), default, setting)
 
 
 def check_limits(name: str, budget: Budget | SharedBudget) -> None:

@@ -20,8 +20,8 @@ def pass_on(partials: Partials, pipe: int) -> None:
     os.set_blocking(pipe, False)
 
     def told(piece: Partial) -> None:
-        for at in range(0, len(piece.text), LONGEST):
-            line = json.dumps([piece.run_id, piece.position, piece.text[at : at + LONGEST]])
+        for at in range(0, max(len(piece.text), 1), LONGEST):
+            line = json.dumps([piece.run_id, piece.position, piece.text[at : at + LONGEST], piece.ask])
             with suppress(OSError):  # full, or nobody is there
                 os.write(pipe, line.encode() + b"\n")
 
@@ -49,8 +49,11 @@ class Relay:
         found = os.read(self._pipe, _READ)
         *lines, self._rest = (self._rest + found).split(b"\n")
         for line in lines:
-            run_id, position, text = json.loads(line)
-            self._partials.publish(run_id, position, text)
+            run_id, position, text, ask = json.loads(line)
+            if text:
+                self._partials.publish(run_id, position, text, ask)
+            else:
+                self._partials.end(run_id)
         if not found:
             self.close()
 

@@ -37,6 +37,11 @@ def one(console: "Console", data: Data) -> None:
 def with_transcript(console: "Console", data: Data) -> None:
     """The conversation, and what was said in it, turn by turn."""
     one(console, data)
+    for each in data.get("documents", ()):
+        sentence(
+            console,
+            f"working context: {each['name']} (doc-{each['number']}, {each['scope']}), version {each['version']}",
+        )
     for turn in data["transcript"]["items"]:
         _turn(console, turn)
     more(console, data["transcript"])

@@ -32,7 +32,9 @@ def list_conversations(invocation: Invocation, cursor: Cursor = None, limit: Lim
 
 
 @conversations.command(
-    "show", data="CONVERSATION and {transcript:{items:[TURN], next_cursor}}", shows=pages.with_transcript
+    "show",
+    data="CONVERSATION and {transcript:{items:[TURN], next_cursor}, documents:[WORKING_DOCUMENT]}",
+    shows=pages.with_transcript,
 )
 def show(invocation: Invocation, conversation: Which, cursor: Cursor = None, limit: Limit = 50) -> Any:
     """Show a conversation and its newest turns, in the order in which they were said."""
@@ -143,7 +145,9 @@ def handoff(
     invocation: Invocation,
     conversation: Which,
     to: Annotated[str, typer.Option("--to", metavar="AGENT", help="The agent of later turns.")],
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why; it is recorded.")] = "",
+    note: Annotated[
+        str, typer.Option("--note", metavar="TEXT", help="What the new agent is told; it is recorded.")
+    ] = "",
     by: By = None,
 ) -> Any:
     """Let later turns be another agent's. The history is shared."""

@@ -63,7 +63,8 @@ def add_to(root: Group) -> None:
         text: Annotated[
             str,
             typer.Argument(
-                metavar="TEXT", help="An id, its start, a number, a key, a reference, a request id, a target, a person."
+                metavar="TEXT",
+                help="An id, its start, a number, a key, a reference, a request id, a target, a conversation, a person.",
             ),
         ],
     ) -> Any:

@@ -60,16 +60,20 @@ SHAPES: dict[str, str] = {
         "{conversation_id, number, name, agent, turns, next: message|reset|handoff, at_work:{run_id, number, state, sentence}, "
         "queued, forked_from:{name, turn, run_id}, settings, settings_version, created_at, created_by}"
     ),
+    "WORKING_DOCUMENT": (
+        "{document_id, number, name, scope: run|conversation|agent|key, key, conversation, workflow, version, newest, at}"
+    ),
+    "VERSION": "{version, digest, body, at, turn, written_by:{run_id, number, workflow, request_id, by}}",
     "TURN": (
         "{n, conversation, run_id, number, request_id, agent, kind: message|reset|handoff|compaction|steer|imported, state, "
-        "sentence, text, messages:[{role, text, at}], into, at}"
+        "sentence, text, messages:[{role, text, at}], into, note, pending:[PENDING], at}"
     ),
     "SENT": (
         "{admitted: new|follow_up|steer|existing, run_id, conversation_id, conversation, turn, into, number, state, reason, "
         "sentence, result, next_action:NEXT}"
     ),
     "ESTABLISHED": "{what, at, evidence}",
-    "PENDING": "{kind: decision|attempt|timer|review|signal|child, id, since_at, deadline_at}",
+    "PENDING": "{kind: decision|attempt|timer|review|signal|child|turn, id, since_at, deadline_at}",
     "MESSAGE": "{sequence, role, text, at}",
     "DOCUMENT": "{name, version, digest, body, at}",
     "PERSON": "{name, roles, stand_in_for, revoked_at, added_at}",

@@ -43,6 +43,7 @@ from counterfoil.cli.runs import runs
 from counterfoil.cli.signals import signals
 from counterfoil.cli.tokens import tokens
 from counterfoil.cli.waivers import waivers
+from counterfoil.cli.working_context import documents
 from counterfoil.cli.writes import writes
 
 ABOUT = (
@@ -82,6 +83,7 @@ def root() -> typer.Typer:
         reviews,
         decisions,
         conversations,
+        documents,
         inbox,
         audit,
         people,

@@ -5,9 +5,11 @@ from typing import Self
 
 import httpx2
 
+from counterfoil.client.asked import ClientDecisions
 from counterfoil.client.calls import Calls
 from counterfoil.client.conversations import ClientConversations
 from counterfoil.client.decisions import ClientOperations, ClientReviews
+from counterfoil.client.documents import ClientDocuments
 from counterfoil.client.inbox import ClientInbox
 from counterfoil.client.installation import ClientDrills, ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
 from counterfoil.client.records import ClientAudit, ClientMetrics, ClientTokens
@@ -40,6 +42,8 @@ class Client:
         self._calls = calls = Calls(url, token, timeout_s, transport)
         self.runs = ClientRuns(calls, SystemClock())
         self.conversations = ClientConversations(calls)
+        self.documents = ClientDocuments(calls)
+        self.decisions = ClientDecisions(calls)
         self.operations = ClientOperations(calls)
         self.reviews = ClientReviews(calls)
         self.inbox = ClientInbox(calls)

@@ -1,7 +1,8 @@
 """What a page of a conversation listens to: that something was committed, and what a model of this process is answering now.
 
-What is being written is provisional. It is passed on as it comes, under the question that it answers, and kept nowhere: the page
-drops it as soon as the record says how the question ended. A worker in another process tells nothing before its decision.
+What is being written is provisional. A page that comes late is given what was written before, then what comes, under the question
+that it answers; nothing of it is stored, and the page drops it as soon as the record says how the question ended. A worker in
+another process tells nothing before its decision.
 """
 
 import json
@@ -22,10 +23,10 @@ _MARK = 16
 
 
 def one_conversation(request: Request, at: Desk, conversation: str, seen: str) -> StreamingResponse:
-    """`changed` when the page's `seen` mark is no longer the record's, `partial` with `{at, text, gap}` as JSON, else `alive`.
+    """`changed` when the page's `seen` mark is no longer the record's, `partial` with `{at, text, offset}` as JSON, else `alive`.
 
-    `at` is the id of the place in the page: `writing-RUN-ENTRY`, with the entry of the question. `gap`: what was written before
-    this text is not known here. Raises Refused(not_found).
+    `at` is the id of the place in the page: `writing-RUN-ENTRY`, with the entry of the question. `offset`: so many characters of
+    the answer stand before this text. Raises Refused(not_found).
     """
     at.turns.mark(conversation)
     resumed = request.headers.get("Last-Event-ID", "")
@@ -81,23 +82,16 @@ class _Writing:
         self._at = at
         self._asked: dict[str, int] = {}
         self._read = -1
-        self._told: set[str] = set()
-        found = self._questions()
-        self._missed = set(self._asked.items()) if found else set[tuple[str, int]]()  # asked before it was listened to
 
     def news(self) -> Iterator[str]:
-        texts: dict[str, str] = {}
-        for piece in self.follower.ready():
-            texts[piece.position] = texts.get(piece.position, "") + piece.text
-        if not texts or not self._questions():
+        pieces = self.follower.ready()
+        if not pieces or not self._questions():
             return
-        for position, text in texts.items():
-            if position not in self._asked:
-                continue
-            place = f"writing-{self.follower.run_id}-{self._asked[position]}"
-            gap = place not in self._told and (position, self._asked[position]) in self._missed
-            self._told.add(place)
-            yield message("partial", data=json.dumps({"at": place, "text": text, "gap": gap}))
+        for piece in pieces:
+            if piece.position in self._asked:
+                place = f"writing-{self.follower.run_id}-{self._asked[piece.position]}"
+                said = {"at": place, "text": piece.text, "offset": piece.offset}
+                yield message("partial", data=json.dumps(said))
 
     def _questions(self) -> bool:
         """Read on. False where the person may not read what the model answers."""

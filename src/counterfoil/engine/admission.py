@@ -186,8 +186,9 @@ class Admit(Submit):
         own = self.kind is not TurnKind.MESSAGE
         kind, following = (self.kind, conversation.next_kind) if own else (conversation.next_kind, TurnKind.MESSAGE)
         tx.put(run)
-        tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following))
-        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None))
+        note, noted = (None, conversation.next_note) if own else (conversation.next_note, None)
+        tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following, next_note=noted))
+        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None, note))
         said = {"conversation": conversation.name, "turn": n, "as": as_}
         tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said() | said)
         return Admitted(as_, run.run_id, conversation.conversation_id, n)

@@ -1,4 +1,4 @@
-"""Waiting calls of a run: signals, sleep, timeouts, children, branches, and plain records."""
+"""Waiting calls of a run: signals, sleep, timeouts, children, branches, and messages."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
@@ -6,16 +6,17 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch
+from counterfoil.engine.call_document import writable
 from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.engine.suspension import Suspended
-from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, PutDocument, Receive, StartChild, TakeChild
-from counterfoil.model.codec import BODY_LIMIT, compact, parsed
+from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, Receive, StartChild, TakeChild
+from counterfoil.model.codec import parsed
 from counterfoil.model.errors import Refused, RunFailed, TimedOut, failure_from
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.replay import Opened
@@ -237,7 +238,7 @@ def _child_result(execution: Execution, workflow: Workflow[Any, Any], value: dic
 
 
 async def message(execution: Execution, role: str, text: str) -> None:
-    digest = input_digest([role, _writable(text, "a message")])
+    digest = input_digest([role, writable(text, "a message")])
     with execution.call("message", digest) as position:
         if await execution.recorded(execution.journal.ended.get(position)) is None:
             run, deadlines = execution.run, execution.opened.deadlines
@@ -247,28 +248,3 @@ async def message(execution: Execution, role: str, text: str) -> None:
             )
             execution.noted(entry, data)
             await execution.given(execution.journal.ended[position])
-
-
-async def document(execution: Execution, name: str, body: BaseModel | str) -> None:
-    text = body if isinstance(body, str) else compact(body.model_dump(mode="json"))
-    digest = input_digest([name, _writable(text, "a document")])
-    with execution.call(name, digest) as position:
-        if await execution.recorded(execution.journal.ended.get(position)) is None:
-            run, deadlines = execution.run, execution.opened.deadlines
-            data = {"in": digest}
-            entry = await execution.owned(
-                execution.write(PutDocument(run.run_id, run.fence, position, name, text, deadlines, data))
-            )
-            execution.noted(entry, data)
-            await execution.given(execution.journal.ended[position])
-
-
-def _writable(text: str, where: str) -> str:
-    """Half a character has no UTF-8 form. Raises Refused(unserializable | too_large)."""
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as problem:
-        raise Refused("unserializable", where=where, problem=str(problem)) from problem
-    if size > BODY_LIMIT:
-        raise Refused("too_large", what=where.capitalize(), size=size, limit=BODY_LIMIT)
-    return text

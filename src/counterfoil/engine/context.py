@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel
-
-from counterfoil.engine import call_decide, call_perform, call_step, call_wait
+from counterfoil.engine import call_decide, call_document, call_perform, call_step, call_wait
 from counterfoil.engine.asking import Versions
 from counterfoil.engine.clock import Random, seeded
 from counterfoil.engine.execution import Execution
 from counterfoil.model.artifact import Artifact
+from counterfoil.model.errors import Refused
 
 
 class _Drawing:
@@ -94,5 +93,11 @@ class EmbeddedRun:
     async def message(self, role: Literal["user", "agent"], text: str) -> None:
         await call_wait.message(self._execution, role, text)
 
-    async def document(self, name: str, body: BaseModel | str) -> None:
-        await call_wait.document(self._execution, name, body)
+    async def document(self, document: Any, body: Any = None, /, *, after: Any = None) -> Any:
+        if isinstance(document, str):
+            return await call_document.put(self._execution, document, body)
+        if body is None:
+            return await call_document.read(self._execution, document)
+        if after is None:
+            raise Refused("usage", problem="a document is written behind the version that was read: after=")
+        return await call_document.write(self._execution, document, body, after)

@@ -92,6 +92,7 @@ class Fork(AboutConversation):
         forked = ConversationRecord(
             self.new_id, tx.number("conversation"), self.name, parent.agent, parent.conversation_id, self.at, None,
             parent.next_kind if self.newest else TurnKind.MESSAGE, self.n, parent.settings, 0, tx.now, self.by,
+            parent.next_note if self.newest else None,
         )  # fmt: skip
         tx.put(forked)
         self.tell(tx, parent.name, "forked", into=self.name, into_id=self.new_id, at=self.at, turn=self.n)
@@ -116,7 +117,7 @@ class Reset(AboutConversation):
 
 @dataclass(frozen=True, slots=True)
 class HandOff(AboutConversation):
-    """Later turns are another agent's; the history is shared. `note` is for whoever reads why."""
+    """Later turns are another agent's; the history is shared. `note` is what the new agent is told, and whoever reads why."""
 
     to: str
     note: str
@@ -127,7 +128,7 @@ class HandOff(AboutConversation):
         if conversation.agent == self.to:
             return conversation
         kind = TurnKind.RESET if conversation.next_kind is TurnKind.RESET else TurnKind.HANDOFF
-        changed = replace(conversation, agent=self.to, next_kind=kind)
+        changed = replace(conversation, agent=self.to, next_kind=kind, next_note=self.note or None)
         tx.put(changed)
         self.tell(tx, conversation.name, "handed_over", to=self.to, reason=self.note, **{"from": conversation.agent})
         return changed

@@ -10,8 +10,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
+from counterfoil.engine.document import Document
 from counterfoil.model.budget import Budget, Retry, SharedBudget
 from counterfoil.model.contract import Contract
+from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, owner_facts, owner_of
 from counterfoil.model.review import ReviewBy
@@ -214,6 +216,12 @@ def _read_signature(function: Callable[..., Any], skip: int) -> Signature:
     return Signature(tuple(inputs), TypeAdapter(hints["return"]))
 
 
+def takes_turns(workflow: Workflow[Any, Any]) -> bool:
+    """Whether its input is a message of a conversation."""
+    hints = typing.get_type_hints(workflow.function)
+    return any(isinstance(each, type) and issubclass(each, Turn) for name, each in hints.items() if name != "return")
+
+
 @dataclass(slots=True)
 class Registry:
     """All that an application registered."""
@@ -223,6 +231,7 @@ class Registry:
     operations: dict[str, Operation[Any, Any]] = field(default_factory=lambda: {})
     workflows: dict[tuple[str, int], Workflow[Any, Any]] = field(default_factory=lambda: {})
     budgets: dict[str, SharedBudget] = field(default_factory=lambda: {})
+    documents: dict[str, Document[Any]] = field(default_factory=lambda: {})
 
     def add_operation(self, operation: Operation[Any, Any]) -> None:
         if operation.name in self.operations:
@@ -238,6 +247,11 @@ class Registry:
         if budget.name in self.budgets:
             raise Refused("name_taken", name=budget.name)
         self.budgets[budget.name] = budget
+
+    def add_document(self, document: Document[Any]) -> None:
+        if document.name in self.documents:
+            raise Refused("name_taken", name=document.name)
+        self.documents[document.name] = document
 
     def newest(self, name: str) -> Workflow[Any, Any]:
         versions = [workflow for (known, _), workflow in self.workflows.items() if known == name]

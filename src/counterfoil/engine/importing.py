@@ -9,8 +9,9 @@ from counterfoil.engine.submit import Submit, begun_reads
 from counterfoil.engine.verb import Deadlines, RunVerb
 from counterfoil.model import ids
 from counterfoil.model.access import Act
-from counterfoil.model.codec import compact, payload_digest
+from counterfoil.model.codec import compact, digest_of, payload_digest
 from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
+from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord, RunState
@@ -37,6 +38,16 @@ class PastEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PastVersion:
+    """A version that a past turn wrote into one of the conversation's documents. `body` is JSON as text."""
+
+    name: str
+    version: int
+    body: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class PastTurn:
     """One turn as the file tells it. `kind` is message, reset, handoff or compaction."""
 
@@ -48,6 +59,8 @@ class PastTurn:
     result: str | None
     at: int
     entries: tuple[PastEntry, ...]
+    documents: tuple[PastVersion, ...] = ()
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +115,27 @@ class ImportConversation(RunVerb):
             "file": self.digest,
             "turns": len(self.turns),
         }
+        self._documents(tx)
         tx.append(
             self.run_id, EntryKind.CONVERSATION, name=self.name,
             data=said | ({} if self.by is None else {"by": self.by}),
         )  # fmt: skip
         return "new"
+
+    def _documents(self, tx: Transaction) -> None:
+        """Each with the number of its newest version; the versions lie with the turns that wrote them."""
+        written = [(turn, version) for turn in self.turns for version in turn.documents]
+        newest = {version.name: (turn, version) for turn, version in written}
+        for name, (turn, version) in newest.items():
+            tx.put(
+                TypedDocumentRecord(
+                    self._document_id(name), tx.number("document"), name, DocumentScope.CONVERSATION,
+                    self.conversation_id, turn.agent, version.version, version.at,
+                )
+            )  # fmt: skip
+
+    def _document_id(self, name: str) -> str:
+        return ids.document_id(self.run_id, DocumentScope.CONVERSATION, self.conversation_id, name)
 
     def _past(self, tx: Transaction, n: int, turn: PastTurn, prior: str | None) -> str:
         run_id = self._run_id(n)
@@ -126,7 +155,7 @@ class ImportConversation(RunVerb):
                 result=turn.result,
             )
         )
-        tx.put(TurnRecord(run_id, self.conversation_id, n, prior, turn.kind, None))
+        tx.put(TurnRecord(run_id, self.conversation_id, n, prior, turn.kind, None, turn.note))
         tx.append(
             run_id, EntryKind.SUBMITTED, name=turn.agent, data=begun.said() | {"imported": self.digest, "at": turn.at}
         )
@@ -137,6 +166,13 @@ class ImportConversation(RunVerb):
             )  # fmt: skip
             if entry.text is not None:
                 tx.put(MessageRecord(run_id, stored.sequence, entry.data.get("role", "user"), entry.text, entry.at))
+        for version in turn.documents:
+            tx.seal()  # an entry has a largest size, and each version may be as large as a body
+            digest = digest_of(version.body.encode())
+            document_id = self._document_id(version.name)
+            tx.put(DocumentVersionRecord(document_id, version.version, digest, version.body, run_id, n, version.at))
+            wrote = {"document_id": document_id, "version": version.version, "digest": digest}
+            tx.append(run_id, EntryKind.DOCUMENT, name=f"write {version.name}", data={"wrote": wrote, "imported": True})
         tx.append(run_id, EntryKind.FINISHED, name=turn.state.value, data={"void": None, "imported": True})
         tx.seal()
         return run_id

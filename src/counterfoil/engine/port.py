@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from counterfoil.engine.definitions import Operation, Workflow
+from counterfoil.engine.document import D, Document, DocumentVersion
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.proposal import Proposal
 
@@ -113,9 +114,18 @@ class Run(Protocol):
         """Append to the conversation."""
         ...
 
-    async def document(self, name: str, body: BaseModel | str) -> None:
-        """Put the next version of a document of the working context."""
-        ...
+    @overload
+    async def document(self, document: str, body: BaseModel | str, /) -> None: ...
+    @overload
+    async def document(self, document: Document[D], /) -> DocumentVersion[D]: ...
+    @overload
+    async def document(self, document: Document[D], body: D, /, *, after: DocumentVersion[D]) -> DocumentVersion[D]: ...
+    async def document(self, document: Any, body: Any = None, /, *, after: Any = None) -> Any:
+        """The working context. A name and a body: the next version of a document of this run.
+
+        A declared document alone is read: its newest version, the same at every replay. With a body it is written behind the
+        version that was read. Raises DocumentMoved where another run has written meanwhile: nothing was written then.
+        """
 
 
 class Reply(Protocol):

@@ -81,6 +81,7 @@ class ConversationRecord:
     settings_version: int
     created_at: int
     created_by: str | None
+    next_note: str | None = None  # of a handoff: what its first turn begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +98,4 @@ class TurnRecord:
     prior_run_id: str | None
     kind: TurnKind
     into_run_id: str | None
+    note: str | None = None  # what whoever handed the conversation over says to this turn's agent

@@ -52,6 +52,18 @@ CONVERSATIONS = (
         USAGE,
     ),
     ErrorCode(
+        "document_unfit",
+        "The document {name} cannot be declared so: {problem}.",
+        "Nothing runs. Correct app.document(...).",
+        USAGE,
+    ),
+    ErrorCode(
+        "document_without_key",
+        "The document {name} lies under a key, and nobody names one: its conversation's setting is {setting}.",
+        "Nothing was read. Set it with `counterfoil conversations settings`, or name the key in the code: document.of(key).",
+        USAGE,
+    ),
+    ErrorCode(
         "malformed_export",
         "Line {line} of {name} cannot be imported: {problem}.",
         "Nothing was imported. Export the conversation again.",

@@ -130,6 +130,18 @@ class ReviewExpired(StepFailed):
         self.review_id = review_id
 
 
+class DocumentMoved(StepFailed):
+    """Another run wrote a newer version of a document than the one that was read. Nothing was written; read anew."""
+
+    def __init__(self, name: str, seen: int, newest: int) -> None:
+        super().__init__(
+            "document_moved", f"The document {name} is at version {newest}; version {seen} was read.", "moved"
+        )
+        self.name = name
+        self.seen = seen
+        self.newest = newest
+
+
 class TimedOut(StepFailed):
     """A durable timeout of the workflow passed."""
 
@@ -141,7 +153,8 @@ class TimedOut(StepFailed):
 
 
 _FAILURES: dict[str, type[StepFailed]] = {
-    kind.__name__: kind for kind in (StepFailed, OperationFailed, ReviewRejected, ReviewExpired, TimedOut)
+    kind.__name__: kind
+    for kind in (StepFailed, OperationFailed, ReviewRejected, ReviewExpired, DocumentMoved, TimedOut)
 }
 
 

@@ -55,6 +55,10 @@ def conversation_id(installation: str, name: str) -> str:
     return derived("conv", installation, name)
 
 
+def document_id(installation: str, scope: str, key: str, name: str) -> str:
+    return derived("doc", installation, scope, key, name)
+
+
 def operation_id(run: str, generation: int, position: str, name: str, occurrence: int) -> str:
     return derived("op", run, str(generation), position, name, str(occurrence))
 

@@ -25,6 +25,10 @@ class Figures(Protocol):
         """How many incidents wait for a person."""
         ...
 
+    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
+        """(receiver, answer class, count) of the newest attempts that are over; None where no answer was classified."""
+        ...
+
     def steps(self, after: int, upto: int) -> int:
         """How many steps ended in a stretch of the journal."""
         ...
@@ -35,6 +39,10 @@ class Figures(Protocol):
 
     def stretch(self, after: int, upto: int) -> list[Entry]:
         """A stretch of the journal, whole and in order."""
+        ...
+
+    def talked(self, talks: list[tuple[str, int]], after: int, upto: int) -> list[tuple[int, Entry]]:
+        """(ordinal, entry) of turns in a stretch of the journal, in order; `talks`: (conversation, its last turn that is meant)."""
         ...
 
     def open_spans(self, what: str) -> list[SpanRecord]:

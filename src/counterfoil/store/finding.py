@@ -2,7 +2,9 @@
 
 import re
 
-_NUMBER = re.compile(r"^(?:(?P<kind>run|op|operation|rev|review|inc|incident|budget)-)?(?P<number>[0-9]{1,15})$")
+_NUMBER = re.compile(
+    r"^(?:(?P<kind>run|op|operation|rev|review|inc|incident|budget|conversation|doc|document)-)?(?P<number>[0-9]{1,15})$"
+)
 _KINDS = {
     "run": "run",
     "op": "operation",
@@ -12,6 +14,9 @@ _KINDS = {
     "inc": "incident",
     "incident": "incident",
     "budget": "budget",
+    "conversation": "conversation",
+    "doc": "document",
+    "document": "document",
 }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.conversation import ConversationRecord, SignalRecord
+from counterfoil.model.document import TypedDocumentRecord
 from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
@@ -145,7 +146,7 @@ Places = Collection[Place] | None
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident, worker or person.
+    """A hit of `find`: `kind` is run, operation, attempt, receipt, proposal, review, incident, budget, conversation, ...
 
     `matched` is what of it the text is: id, number, request id, business key, reference, target or person; or what the
     person of that name did with it: answered, withdrew, resolved, closed, tended, looked up, submitted, resumed, cancelled, works on.
@@ -214,6 +215,12 @@ class Lists(Protocol):
         """Conversations by number; `workflows` are the agents whose conversations may be seen."""
         ...
 
+    def documents(
+        self, *, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[TypedDocumentRecord]:
+        """Working context with a type, by number; `workflows`: those whose runs may be seen."""
+        ...
+
     def budgets(self, *, scope: str | None = None, before: int | None = None, limit: int = 50) -> Page[BudgetRecord]:
         """Budgets by number; without a scope those that runs share."""
         ...
@@ -228,10 +235,6 @@ class Lists(Protocol):
 
     def workers(self) -> list[WorkerRecord]:
         """All workers, the newest first."""
-        ...
-
-    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
-        """(receiver, answer class, count) of the newest attempts that are over; None where no answer was classified."""
         ...
 
     def named(self, text: str, *, limit: int = 20) -> list[Found]:

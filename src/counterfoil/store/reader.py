@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.codec import compact
 from counterfoil.model.conversation import ConversationRecord, SignalRecord
+from counterfoil.model.document import TypedDocumentRecord
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
@@ -92,6 +93,12 @@ class SqlLists:
         """Conversations by number, newest first."""
         return self._page(ConversationRecord, "list_conversations", {"workflows": _listed(workflows)}, before, limit)
 
+    def documents(
+        self, *, workflows: Workflows = None, before: int | None = None, limit: int = 50
+    ) -> Page[TypedDocumentRecord]:
+        """Documents by number, newest first."""
+        return self._page(TypedDocumentRecord, "list_documents", {"workflows": _listed(workflows)}, before, limit)
+
     def budgets(self, *, scope: str | None = None, before: int | None = None, limit: int = 50) -> Page[BudgetRecord]:
         """Budgets by number, newest first."""
         name = "list_budgets" if scope is None else "list_budgets_of"
@@ -108,11 +115,6 @@ class SqlLists:
     def workers(self) -> list[WorkerRecord]:
         """All workers, the newest first."""
         return self._all(WorkerRecord, "list_workers")
-
-    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
-        """What the newest attempts were answered, by receiver."""
-        found = self._questions.ask("newest_answers", {"since": since, "limit": limit})
-        return cast("list[tuple[str, str | None, int]]", list(found))
 
     def sums(self, begin: int, end: int) -> list[Sum]:
         """Counts and sums of a stretch of time."""

@@ -1,5 +1,6 @@
 """What metrics and traces read: what is open now, by index; what the journal says since; samples."""
 
+from counterfoil.model.codec import compact
 from counterfoil.model.duty import SampleRecord, SpanRecord
 from counterfoil.model.journal import Entry
 from counterfoil.store.questions import Questions
@@ -28,6 +29,10 @@ class SqlFigures:
         """How many incidents wait for a person."""
         return self._questions.ask("open_incidents").get
 
+    def newest_answers(self, *, since: int, limit: int = 2000) -> list[tuple[str, str | None, int]]:
+        """What the newest attempts were answered, by receiver."""
+        return list(self._questions.ask("newest_answers", {"since": since, "limit": limit}))
+
     def steps(self, after: int, upto: int) -> int:
         """How many steps ended in a stretch of the journal."""
         return self._questions.ask("steps_between", {"after": after, "upto": upto}).get
@@ -39,6 +44,11 @@ class SqlFigures:
     def stretch(self, after: int, upto: int) -> list[Entry]:
         """A stretch of the journal, whole."""
         return list(map(ENTRIES.row, self._questions.ask("entries_between", {"after": after, "upto": upto})))
+
+    def talked(self, talks: list[tuple[str, int]], after: int, upto: int) -> list[tuple[int, Entry]]:
+        """What was told in these turns."""
+        asked = {"talks": compact(talks), "after": after, "upto": upto}
+        return [(row[0], ENTRIES.row(row[1:])) for row in self._questions.ask("talked_between", asked)]
 
     def open_spans(self, what: str) -> list[SpanRecord]:
         """What has begun and not ended."""

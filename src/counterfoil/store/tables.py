@@ -15,6 +15,7 @@ from counterfoil.model.conversation import (
     SignalRecord,
     TurnRecord,
 )
+from counterfoil.model.document import DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
@@ -163,6 +164,8 @@ ALL: tuple[Table, ...] = (
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
     _table(ConversationRecord, "conversations", "conversation_id", order="number"),
     _table(TurnRecord, "turns", "run_id", order="conversation_id n", indexes="conversation_id prior_run_id"),
+    _table(TypedDocumentRecord, "typed_documents", "document_id", order="number", indexes="key"),
+    _table(DocumentVersionRecord, "document_versions", "document_id version", indexes="document_id run_id"),
     _table(GrantRecord, "grants", "grant_id", order="granted_at grant_id"),
     _table(TokenRecord, "tokens", "token_id", order="created_at token_id", indexes="person token_hash"),
     _table(IdentityRecord, "identities", "issuer subject", indexes="person"),

@@ -39,6 +39,8 @@ _WHAT = {  # how a record is called where a person reads that it is missing
     "signals": "signal",
     "conversations": "conversation",
     "turns": "turn",
+    "typed_documents": "document",
+    "document_versions": "version",
     "installation": "installation",
 }
 

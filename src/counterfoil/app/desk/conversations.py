@@ -1,5 +1,6 @@
 """`desk.conversations`."""
 
+import builtins
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
@@ -13,8 +14,9 @@ from counterfoil.model.errors import Refused
 from counterfoil.rules.permissions import Wish, visible
 from counterfoil.rules.wishes import about_run
 
-_SAID = (RecordKind.CONVERSATION, RecordKind.DECISIONS)  # what entries and files hold besides what is said
-_TURN = {"text": RecordKind.CONVERSATION, "messages": RecordKind.CONVERSATION}
+_SAID = (RecordKind.CONVERSATION, RecordKind.DECISIONS)  # what entries hold besides what is said
+_KEPT = (*_SAID, RecordKind.WORKING_CONTEXT)  # what a file holds
+_TURN = {"text": RecordKind.CONVERSATION, "messages": RecordKind.CONVERSATION, "note": RecordKind.CONVERSATION}
 _SENT = {"result": RecordKind.PAYLOADS}
 
 
@@ -48,8 +50,13 @@ class DeskConversations:
         return self._noun.watch(record.conversation_id, position=position, idle=idle, seconds=seconds)
 
     def export_jsonl(self, conversation: str) -> bytes:
-        """As `app.conversations.export_jsonl`, for who reads conversations and decisions of every agent in it."""
-        return self._noun.export_jsonl(self._read(conversation).conversation_id)
+        """As `app.conversations.export_jsonl`, for who reads conversations, decisions and working context of every agent in it."""
+        return self._noun.export_jsonl(self._read(conversation, _KEPT).conversation_id)
+
+    def agents(self) -> builtins.list[str]:
+        """Those of `app.conversations.agents` that the person may speak with."""
+        with self._sight.look() as look:
+            return [agent for agent in self._noun.agents() if look.may(Wish(Act.SUBMIT, agent))]
 
     async def send(
         self, text: str, *, conversation: str, request_id: str, agent: str | None = None, when_busy: str | None = None
@@ -57,7 +64,7 @@ class DeskConversations:
         """Accept a message in the person's name."""
         with self._sight.look() as look:
             known = _known(look, conversation)
-            if known is not None and not self._sees(look, known.agent):
+            if known is not None and not sees_conversation(look, known):
                 raise Refused("not_found", what="conversation", id=conversation)
             whose = agent or (None if known is None else known.agent)
             if whose is None:
@@ -117,14 +124,14 @@ class DeskConversations:
             look.must(Wish(Act.SUBMIT, record.agent))
         return record.conversation_id
 
-    def _read(self, conversation: str) -> ConversationRecord:
+    def _read(self, conversation: str, kinds: tuple[RecordKind, ...] = _SAID) -> ConversationRecord:
         """The conversation, where each of its turns may be read. Raises Refused(not_found, not_permitted)."""
         with self._sight.look() as look:
             record = self._seen(look, conversation)
         agents = {record.agent} | {turn["agent"] for turn in self._turns(record)}
         with self._sight.look() as look:
             for agent in sorted(agents):
-                for kind in _SAID:
+                for kind in kinds:
                     look.must(Wish(Act.READ, agent, kind=kind))
         return record
 
@@ -140,13 +147,14 @@ class DeskConversations:
 
     def _seen(self, look: Look, conversation: str) -> ConversationRecord:
         record = conversation_of(look.reader, conversation)
-        if not self._sees(look, record.agent):
+        if not sees_conversation(look, record):
             raise Refused("not_found", what="conversation", id=conversation)
         return record
 
-    @staticmethod
-    def _sees(look: Look, agent: str) -> bool:
-        return visible(look.places, agent, None) or look.may(Wish(Act.SUBMIT, agent))
+
+def sees_conversation(look: Look, conversation: ConversationRecord) -> bool:
+    """Whoever sees the runs of its agent, or may speak with it."""
+    return visible(look.places, conversation.agent, None) or look.may(Wish(Act.SUBMIT, conversation.agent))
 
 
 def _known(look: Look, conversation: str) -> ConversationRecord | None:

@@ -6,8 +6,10 @@ from counterfoil.app.access.actor import Actor
 from counterfoil.app.desk import finding
 from counterfoil.app.desk.access import DeskAccess
 from counterfoil.app.desk.audit import DeskAudit
+from counterfoil.app.desk.budgets import DeskBudgets
 from counterfoil.app.desk.conversations import DeskConversations
 from counterfoil.app.desk.decisions import DeskDecisions
+from counterfoil.app.desk.documents import DeskDocuments
 from counterfoil.app.desk.evidence import DeskEvidence
 from counterfoil.app.desk.inbox import DeskInbox
 from counterfoil.app.desk.incidents import DeskIncidents
@@ -51,6 +53,8 @@ class Desk:
         self.reviews = DeskReviews(sight)
         self.signals = DeskSignals(sight)
         self.conversations = DeskConversations(sight)
+        self.budgets = DeskBudgets(sight)
+        self.documents = DeskDocuments(sight)
         self.incidents = DeskIncidents(sight)
         self.inbox = DeskInbox(sight)
         self.audit = DeskAudit(sight)

@@ -3,14 +3,15 @@
 from typing import Any
 
 from counterfoil.app.conversations import conversation_of
+from counterfoil.app.desk.conversations import sees_conversation
 from counterfoil.app.desk.sight import Look, Sight
 from counterfoil.app.desk.withheld import without
 from counterfoil.app.turns import asked_since, mark_of, newest_in, place_of, turn_in_full, waiting_in
-from counterfoil.model.access import Act, RecordKind
+from counterfoil.model.access import RecordKind
 from counterfoil.model.conversation import ConversationRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.permissions import Wish, visible
+from counterfoil.rules.permissions import visible
 
 _SAID = {"text": RecordKind.CONVERSATION}
 _DECIDED = {"usage": RecordKind.DECISIONS, "cost_micros": RecordKind.DECISIONS, "model": RecordKind.DECISIONS}
@@ -62,7 +63,7 @@ class DeskTurns:
 
     def _seen(self, look: Look, conversation: str) -> ConversationRecord:
         record = conversation_of(look.reader, conversation)
-        if not visible(look.places, record.agent, None) and not look.may(Wish(Act.SUBMIT, record.agent)):
+        if not sees_conversation(look, record):
             raise Refused("not_found", what="conversation", id=conversation)
         return record
 

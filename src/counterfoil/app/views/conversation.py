@@ -3,6 +3,7 @@
 from typing import Any
 
 from counterfoil.app.views.moments import rfc3339
+from counterfoil.app.views.pending import queued_view
 from counterfoil.engine.admission import seen_of
 from counterfoil.engine.following import QUEUED
 from counterfoil.model.codec import parsed
@@ -31,10 +32,11 @@ def conversation_view(reader: Reader, conversation: ConversationRecord) -> dict[
 
 
 def turn_view(reader: Reader, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
-    """`{n, conversation, run_id, number, request_id, agent, kind, state, sentence, text, messages, into, at}`.
+    """`{n, conversation, run_id, number, request_id, agent, kind, state, sentence, text, messages, into, note, pending, at}`.
 
     `text` is the message that was accepted; `messages` what was said in the turn: `[{role, text, at}]`. `into`: the run of
-    the turn that read it, for a steer.
+    the turn that read it, for a steer. `note`: what whoever handed the conversation over says to the agent. `pending`: what a
+    queued turn waits for, as in RUN.
     """
     own = reader.get(ConversationRecord, turn.conversation_id)
     return {
@@ -45,7 +47,7 @@ def turn_view(reader: Reader, turn: TurnRecord, run: RunRecord) -> dict[str, Any
             {"role": said.role, "text": said.text, "at": rfc3339(said.at)}
             for said in reader.find(MessageRecord, "run_id", turn.run_id)
         ],
-        "into": turn.into_run_id, "at": rfc3339(run.created_at),
+        "into": turn.into_run_id, "note": turn.note, "pending": queued_view(run), "at": rfc3339(run.created_at),
     }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ def pending_view(
     """`[{kind, id, since_at, deadline_at}]`: what the last execution waited for, or what is under way."""
     if run.state.ended:
         return []
+    if run.after_run_id is not None:
+        return queued_view(run)
     if run.state is RunState.WAITING:
         suspended = next((entry for entry in reversed(entries) if entry.kind is EntryKind.SUSPENDED), None)
         waits: list[dict[str, Any]] = [] if suspended is None else parsed(suspended.body)["data"]["waits"]
@@ -34,6 +36,13 @@ def pending_view(
     ]
     asked = [_pending("review", r.review_id, r.opened_at, r.expires_at) for r in reviews if r.state is ReviewState.OPEN]
     return _decisions(entries) + under_way + asked
+
+
+def queued_view(run: RunRecord) -> list[dict[str, Any]]:
+    """What a queued turn waits for: the end of the turn before it. Nothing for any other run."""
+    if run.after_run_id is None or run.state.ended:
+        return []
+    return [_pending("turn", run.after_run_id, run.created_at, run.deadline_at)]
 
 
 def established_view(entries: Sequence[Entry], operations: Sequence[OperationRecord]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from counterfoil.app.views.approval import approval_view, changes_since
 from counterfoil.app.views.budgets import budgets_view
+from counterfoil.app.views.document import used_by
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.operation import Around, operation_view
 from counterfoil.app.views.pending import established_view, pending_view
@@ -142,6 +143,9 @@ def _working_context(reader: Reader, run_id: str) -> list[dict[str, Any]]:
     return [
         {"name": d.name, "version": d.version, "digest": d.digest, "body": d.body, "at": rfc3339(d.at)}
         for d in reader.find(DocumentRecord, "run_id", run_id)
+    ] + [
+        {each: used[each] for each in ("name", "version", "digest", "body", "at")}
+        for used in used_by(reader, run_id, [])
     ]
 
 

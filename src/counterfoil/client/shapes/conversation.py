@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 from counterfoil.client.shapes.base import WITHHELD, Next, Page, Shape
-from counterfoil.client.shapes.run import RunState
+from counterfoil.client.shapes.document import WorkingDocument
+from counterfoil.client.shapes.run import Pending, RunState
 
 
 class AtWork(Shape):
@@ -50,7 +51,7 @@ class Spoken(Shape):
 
 
 class Turn(Shape):
-    """An accepted message, which is one run. `into`: the run that has read a steer."""
+    """An accepted message, which is one run. `into`: the run that has read a steer. `note`: of a handoff, to the new agent."""
 
     n: int
     conversation: str
@@ -64,14 +65,17 @@ class Turn(Shape):
     text: str | None
     messages: list[Spoken] | None
     into: str | None
+    note: str | None
+    pending: list[Pending]
     at: str
     withheld: list[str] = WITHHELD
 
 
 class ConversationShown(Conversation):
-    """A conversation with its newest turns, oldest first."""
+    """A conversation with its newest turns, oldest first. `documents`: the working context that its next turn reads."""
 
     transcript: Page[Turn]
+    documents: list[WorkingDocument]
 
 
 class Sent(Shape):

@@ -5,6 +5,8 @@ from fastapi import APIRouter
 from counterfoil.console.api import (
     access,
     conversations,
+    decisions,
+    documents,
     entries,
     inbox,
     installation,
@@ -19,6 +21,19 @@ from counterfoil.console.api import (
 def routes() -> APIRouter:
     """Every endpoint, without its prefix."""
     router = APIRouter()
-    for each in (runs, entries, conversations, inbox, operations, reviews, installation, money, records, access):
+    for each in (
+        runs,
+        entries,
+        conversations,
+        decisions,
+        documents,
+        inbox,
+        operations,
+        reviews,
+        installation,
+        money,
+        records,
+        access,
+    ):
         router.include_router(each.router)
     return router

@@ -24,6 +24,8 @@ PAGES = (
     "review",
     "lists",
     "conversations",
+    "documents",
+    "budgets",
     "stops",
     "receivers",
     "workers",

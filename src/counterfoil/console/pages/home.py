@@ -10,7 +10,10 @@ from counterfoil.console.pages.rendering import THEME, THEMES, page
 from counterfoil.console.signed_in import AtDesk
 
 YEAR_SECONDS = 365 * 24 * 3600
-PATHS = {"run": "/runs/", "operation": "/operations/", "review": "/reviews/", "incident": "/incidents/"}
+PATHS = {
+    "run": "/runs/", "operation": "/operations/", "review": "/reviews/", "incident": "/incidents/",
+    "conversation": "/conversations/", "document": "/documents/",
+}  # fmt: skip
 
 
 def routes() -> APIRouter:

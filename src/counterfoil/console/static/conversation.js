@@ -12,15 +12,18 @@
         continue;
       }
       said.shown = true;
-      place.querySelector("[data-written]").textContent = said.text;
+      place.querySelector("[data-written]").textContent = (said.start ? "… " : "") + said.text;
       place.querySelector("[data-writing]").hidden = false;
     }
   };
 
   document.body.addEventListener("partial", (told) => {
-    const { at, text, gap } = JSON.parse(told.detail);
-    const said = written.get(at) ?? { text: "", shown: false };
-    said.text += (gap ? "… " : "") + text;
+    const { at, text, offset } = JSON.parse(told.detail);
+    let said = written.get(at);
+    if (!said || offset < said.start || offset > said.start + said.text.length) {
+      said = { start: offset, text: "", shown: false };
+    }
+    said.text = said.text.slice(0, offset - said.start) + text; // told again after a reconnect, it is not doubled
     written.set(at, said);
     show();
   });

@@ -13,6 +13,9 @@ UNION ALL SELECT 'review', review_id, number, 'draft ' || proposal_version || ' 
     FROM reviews WHERE review_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'incident', incident_id, number, what, run_id, 'id' FROM incidents WHERE incident_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'budget', budget_id, number, name || ' ' || "key", NULL, 'id' FROM budgets WHERE budget_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'conversation', conversation_id, number, name, NULL, 'id' FROM conversations
+    WHERE conversation_id BETWEEN :text AND :text_end
+UNION ALL SELECT 'document', document_id, number, name, NULL, 'id' FROM typed_documents WHERE document_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'worker', worker_id, NULL, host || ' ' || pid, NULL, 'id' FROM workers WHERE worker_id BETWEEN :text AND :text_end
 UNION ALL SELECT 'run', run_id, number, workflow || ' ' || request_id, run_id, 'number' FROM runs WHERE number = :run_number
 UNION ALL SELECT 'operation', operation_id, number, coalesce(replace(business_key, char(31), ' '), name), run_id, 'number'
@@ -21,6 +24,8 @@ UNION ALL SELECT 'review', review_id, number, 'draft ' || proposal_version || ' 
     FROM reviews WHERE number = :review_number
 UNION ALL SELECT 'incident', incident_id, number, what, run_id, 'number' FROM incidents WHERE number = :incident_number
 UNION ALL SELECT 'budget', budget_id, number, name || ' ' || "key", NULL, 'number' FROM budgets WHERE number = :budget_number
+UNION ALL SELECT 'conversation', conversation_id, number, name, NULL, 'number' FROM conversations WHERE number = :conversation_number
+UNION ALL SELECT 'document', document_id, number, name, NULL, 'number' FROM typed_documents WHERE number = :document_number
 LIMIT :limit;
 
 -- name: find_said
@@ -33,6 +38,7 @@ UNION ALL SELECT 'operation', r.operation_id, o.number, coalesce(replace(o.busin
     FROM receipts AS r JOIN operations AS o ON o.operation_id = r.operation_id WHERE r.reference = :text
 UNION ALL SELECT 'operation', operation_id, number, coalesce(replace(business_key, char(31), ' '), name), run_id, 'target'
     FROM operations WHERE target = :text
+UNION ALL SELECT 'conversation', conversation_id, number, name, NULL, 'name' FROM conversations WHERE name = :text
 UNION ALL SELECT 'person', name, NULL, name, NULL, 'person' FROM people WHERE name = :text
 LIMIT :limit;
 

@@ -97,6 +97,13 @@ WHERE number < coalesce(:before, 9223372036854775807)
   AND (:workflows IS NULL OR agent IN (SELECT value FROM json_each(:workflows)))
 ORDER BY number DESC LIMIT :limit;
 
+-- name: list_documents
+-- working context with a type, begun by a workflow that may be seen
+SELECT * FROM typed_documents
+WHERE number < coalesce(:before, 9223372036854775807)
+  AND (:workflows IS NULL OR workflow IN (SELECT value FROM json_each(:workflows)))
+ORDER BY number DESC LIMIT :limit;
+
 -- name: list_budgets
 -- what runs share
 SELECT * FROM budgets

@@ -52,6 +52,14 @@ WHERE at < :day AND (at < :week OR at % 900000000 <> 0) ORDER BY at LIMIT :limit
 -- stretches that ended long ago
 SELECT span_id FROM spans INDEXED BY spans_ended_at WHERE ended_at < :before ORDER BY ended_at LIMIT :limit;
 
+-- name: talked_between
+-- entries of turns, each a conversation's up to one of its turns: (ordinal, entry). A stretch of the journal is looked through
+SELECT entries.ordinal, entries.run_id, entries.sequence, entries.kind, entries.position, entries.name, entries.body, entries.at, entries.digest
+FROM entries CROSS JOIN turns ON turns.run_id = entries.run_id
+WHERE entries.ordinal > :after AND entries.ordinal <= :upto AND EXISTS (
+    SELECT 1 FROM json_each(:talks) AS talk WHERE turns.conversation_id = talk.value ->> 0 AND turns.n <= talk.value ->> 1)
+ORDER BY entries.ordinal;
+
 -- name: entries_between
 -- a stretch of the journal, whole
 SELECT run_id, sequence, kind, position, name, body, at, digest FROM entries

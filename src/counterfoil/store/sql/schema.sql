@@ -461,6 +461,7 @@ CREATE TABLE conversations (
     settings_version INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     created_by TEXT,
+    next_note TEXT,
     CHECK ((parent_id IS NULL) = (parent_run_id IS NULL))
 ) STRICT;
 
@@ -471,11 +472,39 @@ CREATE TABLE turns (
     prior_run_id TEXT,
     kind TEXT NOT NULL CHECK (kind IN ('message', 'reset', 'handoff', 'compaction', 'steer', 'imported')),
     into_run_id TEXT,
+    note TEXT,
     UNIQUE (conversation_id, n),
     CHECK ((kind = 'steer') = (into_run_id IS NOT NULL))
 ) STRICT;
 
 CREATE INDEX turns_prior_run_id ON turns (prior_run_id) WHERE prior_run_id IS NOT NULL;
+
+-- Working context with a type: a document in a scope, and each of its versions with the run that wrote it.
+CREATE TABLE typed_documents (
+    document_id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('run', 'conversation', 'agent', 'key')),
+    "key" TEXT NOT NULL,
+    workflow TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX typed_documents_key ON typed_documents ("key");
+
+CREATE TABLE document_versions (
+    document_id TEXT NOT NULL REFERENCES typed_documents,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    body TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs,
+    turn INTEGER,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (document_id, version)
+) STRICT;
+
+CREATE INDEX document_versions_run_id ON document_versions (run_id);
 
 -- The inbox: what needs a person, by index only, however many runs have ended.
 CREATE INDEX runs_parked ON runs (deadline_at, run_id) WHERE state = 'parked';

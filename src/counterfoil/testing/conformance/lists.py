@@ -12,7 +12,15 @@ from counterfoil.model.review import ReviewState
 from counterfoil.model.run import RunState
 from counterfoil.store.port import Database, Found
 from counterfoil.testing.conformance.bench import Bench, done, putting
-from counterfoil.testing.conformance.samples import DIGEST, incident_of, operation_of, review_of, run_named
+from counterfoil.testing.conformance.samples import (
+    DIGEST,
+    conversation_named,
+    document_numbered,
+    incident_of,
+    operation_of,
+    review_of,
+    run_named,
+)
 
 
 def _seven_runs(bench: Bench) -> Database:
@@ -142,7 +150,9 @@ def finding_by_anything(bench: Bench) -> None:
     receipt = ReceiptRecord("rcp_x", "op_abd", "run_abc", None, "reply", "re_99", "{}", DIGEST, "existence", 1)
     ana = PersonRecord("ana", "[]", "hash", None, 2, None)
     holds = TendingRecord("run_abd", "run_abd", "ana", 5, None, None, None, None, None, None)
-    done(database, putting(run, run_named("run_abd", 42), operation, receipt, ana, holds))
+    talk, document = conversation_named("conv_x", 43), document_numbered("doc_x", 44)
+    done(database, putting(run, run_named("run_abd", 42), operation, receipt, ana, holds, talk, document))
+    as_talk = Found("conversation", "conv_x", 43, talk.name, None, "name")
     as_run = Found("run", "run_abc", 41, "refund request run_abc", "run_abc", "id")
     as_operation = Found("operation", "op_abd", 41, "stripe test create_refund 4711", "run_abc", "id")
     with database.reader() as reader:
@@ -160,6 +170,11 @@ def finding_by_anything(bench: Bench) -> None:
         assert [(found.kind, found.id, found.matched) for found in find("ana")] == [
             ("person", "ana", "person"), ("run", "run_abd", "works on"),
         ]  # fmt: skip
-        assert reader.lists.named("4711") == []
+        assert find(talk.name) == [as_talk]
+        assert find("conversation-43") == [replace(as_talk, matched="number")] and find("conv_") == [
+            replace(as_talk, matched="id")
+        ]
+        assert find("doc-44") == [Found("document", "doc_x", 44, "preferences", None, "number")]
+        assert reader.lists.named("4711") == reader.lists.named(talk.name) == []
         assert find("nothing") == find("") == find("%") == find("run_zz") == []
         assert len(find("run_ab", limit=1)) == 1

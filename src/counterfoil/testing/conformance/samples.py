@@ -12,6 +12,7 @@ from counterfoil.model.conversation import (
     TurnKind,
     TurnRecord,
 )
+from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
 from counterfoil.model.inbox import CommentRecord, TendingRecord
@@ -224,6 +225,11 @@ def incident_of(operation: OperationRecord, incident_id: str, number: int) -> In
     )
 
 
+def document_numbered(document_id: str, number: int, workflow: str = "refund") -> TypedDocumentRecord:
+    """A document under a key."""
+    return TypedDocumentRecord(document_id, number, "preferences", DocumentScope.KEY, "Kundin 👍", workflow, 1, 18)
+
+
 def conversation_named(conversation_id: str, number: int) -> ConversationRecord:
     """A conversation with the agent `refund`, without turns."""
     return ConversationRecord(
@@ -269,6 +275,8 @@ def one_of_each(run_id: str) -> list[Any]:
         SignalRecord(run_id, "sig_1", "paid", "{}", DIGEST, 19, None),
         conversation_named("conv_1", 1),
         TurnRecord(run_id, "conv_1", 1, None, TurnKind.RESET, None),
+        document_numbered("doc_1", 1),
+        DocumentVersionRecord("doc_1", 1, DIGEST, "{}", run_id, 1, 18),
         GrantRecord("grt_1", "manager", "answer", "refund", None, None, 50_000, "EUR", "ana", 20, None),
         TokenRecord("tok_1", "ana", "build", "sha256", "{}", 21, 22, None),
         IdentityRecord("https://id.example", "4711", "ana", 23),

@@ -10,6 +10,7 @@ from counterfoil.testing.conformance.bench import Bench, done, putting
 from counterfoil.testing.conformance.samples import (
     DIGEST,
     conversation_named,
+    document_numbered,
     incident_of,
     operation_of,
     review_of,
@@ -63,10 +64,11 @@ def by_place(bench: Bench) -> None:
 
 
 def by_workflow(bench: Bench) -> None:
-    """Runs, signals and conversations; no workflow at all is not the same as every one."""
+    """Runs, signals, conversations and documents; no workflow at all is not the same as every one."""
     database = _filled(bench)
     talks = [replace(conversation_named(f"conv_{n}", n), agent="hire" if n == 2 else "refund") for n in (1, 2, 3)]
-    done(database, putting(*talks))
+    documents = [document_numbered(f"doc_{n}", n, "hire" if n == 2 else "refund") for n in (1, 2, 3)]
+    done(database, putting(*talks, *documents))
     with database.reader() as reader:
         lists = reader.lists
         state = lists.runs().items[0].state.value
@@ -76,6 +78,7 @@ def by_workflow(bench: Bench) -> None:
             signals = [int(row.signal_id.removeprefix("sig_")) for row in lists.signals(workflows=workflows).items]
             assert signals == numbers
             assert [each.number for each in lists.conversations(workflows=workflows).items] == numbers
+            assert [each.number for each in lists.documents(workflows=workflows).items] == numbers
         page = lists.conversations(limit=2)
         assert ([each.number for each in page.items], page.next_cursor) == ([3, 2], 2)
         assert [each.number for each in lists.conversations(before=2).items] == [1]
