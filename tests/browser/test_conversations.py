@@ -11,7 +11,7 @@ from tests.browser.house import House
 from tests.browser.talks import HOSTILE, go_on, lived_in, say, shown, talks_house
 
 expect.set_options(timeout=PATIENCE_MS)
-PAGES = ("/conversations", *(f"/conversations/conversation-{n}" for n in (1, 2, 4)))
+PAGES = ("/conversations", "/budgets", "/budgets/budget-1", *(f"/conversations/conversation-{n}" for n in (1, 2, 4)))
 RECORDS = ("Conversation", "Working context", "Execution state", "Operations", "Receipts", "Approvals")
 
 
@@ -183,7 +183,6 @@ def test_a_shared_budget_is_raised_with_a_reason(page: Page) -> None:
     page.get_by_role("button", name="Raise it").click()
     expect(page.locator("body")).to_contain_text("All talks has a new limit of tokens: 2000000.")
     expect(page.locator(".budgets")).to_contain_text("of 2000000")
-    assert violations(page) == []
 
 
 @pytest.mark.parametrize(("scheme", "addresses"), [("light", PAGES), ("dark", PAGES[-1:])])

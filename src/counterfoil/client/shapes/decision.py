@@ -57,7 +57,7 @@ class Used(Shape):
     input_tokens: int
     output_tokens: int
     unmeasured: int
-    cost_micros: int
+    cost_micros: int | None
     unpriced: int
 
 

@@ -24,6 +24,7 @@ PAGES = (
     "review",
     "lists",
     "conversations",
+    "speaking",
     "documents",
     "budgets",
     "stops",

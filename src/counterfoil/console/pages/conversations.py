@@ -11,8 +11,8 @@ from counterfoil.console.addresses import address
 from counterfoil.console.pages.lists import cursor_of
 from counterfoil.console.pages.rendering import done, page, pages_of, with_query
 from counterfoil.console.pages.run import known, pretty
+from counterfoil.console.pages.speaking import new_request_id
 from counterfoil.console.signed_in import AtDesk, count_answer
-from counterfoil.engine.clock import Chance
 from counterfoil.model.errors import Refused
 
 LIMIT = 50
@@ -31,30 +31,8 @@ def routes() -> APIRouter:
         items = [each | {"newest": at.turns.newest(each["conversation_id"])} for each in listed["items"]]
         return page(
             request, "lists/conversations.html", desk=at, items=items, pages=pages_of(request, listed),
-            agents=at.conversations.agents(), request_id=_new_request_id(),
+            agents=at.conversations.agents(), request_id=new_request_id(),
         )  # fmt: skip
-
-    @router.post("/conversations")
-    async def begin(
-        request: Request,
-        at: AtDesk,
-        name: str = Form(""),
-        agent: str = Form(""),
-        text: str = Form(""),
-        request_id: str = Form(""),
-    ) -> Response:
-        return await _send(request, at, name, text, request_id, agent=agent)
-
-    @router.post("/conversations/{conversation}/messages")
-    async def say(
-        request: Request,
-        conversation: str,
-        at: AtDesk,
-        text: str = Form(""),
-        request_id: str = Form(""),
-        when_busy: str = Form(""),
-    ) -> Response:
-        return await _send(request, at, conversation, text, request_id, when_busy=when_busy or None)
 
     @router.get("/conversations/{conversation}")
     def show(request: Request, conversation: str, at: AtDesk, upto: int | None = None) -> Response:
@@ -67,7 +45,7 @@ def routes() -> APIRouter:
             at_work=_at_work(at, shown, runs), queue=at.turns.waiting(conversation), newest=at.turns.newest(conversation),
             parent=parent_of(at, shown), records=_records(at, runs), pretty=_written, longest=LONGEST, upto=upto, runs=runs,
             earlier=_earlier(request, shown), numbers=_numbers(runs),
-            may_speak=shown["agent"] in at.conversations.agents(), request_id=_new_request_id(),
+            may_speak=shown["agent"] in at.conversations.agents(), request_id=new_request_id(),
         )  # fmt: skip
 
     @router.post("/conversations/{conversation}/abort")
@@ -81,25 +59,6 @@ def routes() -> APIRouter:
         return done(request, address(request, f"/conversations/{_id(at, conversation)}"), told["sentence"])
 
     return router
-
-
-async def _send(
-    request: Request, at: Desk, conversation: str, text: str, request_id: str, *, agent: str | None = None,
-    when_busy: str | None = None,
-) -> Response:  # fmt: skip
-    """The id comes with the form, so that a form that is sent twice is one message."""
-    count_answer(request, at.actor)
-    if not text.strip():
-        raise Refused("usage", problem="a message has a text")
-    sent = await at.conversations.send(
-        text, conversation=conversation, request_id=request_id, agent=agent, when_busy=when_busy
-    )
-    told = f"Turn {sent['turn']} of {sent['conversation']} is accepted. {sent['sentence']}"
-    return done(request, address(request, f"/conversations/{sent['conversation_id']}"), told)
-
-
-def _new_request_id() -> str:
-    return f"console {Chance().hex(64)}"
 
 
 def _written(value: Any) -> str:
