@@ -1,6 +1,6 @@
-"""Drills both examples whole, and writes docs/drills: the reports as pages, and the figures that docs/drills.md prints.
+"""Drills the examples whole, and writes docs/drills: the reports as pages, and the figures that docs/drills.md prints.
 
-    python scripts/drill_examples.py [refund|onboarding ...] [--jobs N]
+    python scripts/drill_examples.py [refund|onboarding|support_desk ...] [--jobs N]
 
 Exit 1 when a case failed. A report says what was seen, so its ids, digests and seconds differ from run to run.
 """
@@ -19,6 +19,7 @@ FIGURES = KEPT / "figures.json"
 EXAMPLES = {
     "refund": "counterfoil.examples.refund.app:refund",
     "onboarding": "counterfoil.examples.onboarding.app:onboard",
+    "support_desk": "counterfoil.examples.support_desk.app:support",
 }
 SEED = 1
 SHOWN = ("name", "case_id", "verdict", "outcome", "attempts", "receipts", "approval_bound", "seconds")

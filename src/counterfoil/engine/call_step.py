@@ -75,15 +75,13 @@ async def tried(
     while True:
         if execution.journal.tries.get(position):
             await room_for_a_try(execution, position, spec)
-        await execution.owned(_one_try(execution, position, spec, digest, once))
+        await execution.owned(one_try(execution, position, spec, digest, once))
         outcome = execution.journal.ended.get(position)
         if outcome is not None:
             return outcome
 
 
-async def _one_try(
-    execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
-) -> None:
+async def one_try(execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]) -> None:
     run, deadlines = execution.run, execution.opened.deadlines
     kind, data, text = EntryKind.STEP, {"in": digest}, None
     try:

@@ -98,6 +98,26 @@ async def added_by_a_deployment() -> str:
     return "added"
 
 
+class ChangedExecution:
+    """What an agent's own loop calls through, where the code does not: at one position it calls something else."""
+
+    def __init__(self, execution: Any, position: str, told: Callable[[str], None]) -> None:
+        vars(self).update(_execution=execution, _position=position, _told=told)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._execution, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._execution, name, value)
+
+    def call(self, name: str, digest: str | None) -> Any:
+        """The recorded call at the next position: under the name of the new step where that is the one."""
+        if _next_position() == self._position:
+            self._told(self._position)
+            name = added_by_a_deployment.__name__
+        return self._execution.call(name, digest)
+
+
 class ChangedRun:
     """The run as the changed code uses it: another step stands before the call at one position."""
 
@@ -108,17 +128,23 @@ class ChangedRun:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._run, name)
+        if name == "execution":
+            return ChangedExecution(found, self._position, self._told)
         return self._after_the_new_step(found) if name in CALLS else found
 
     def _after_the_new_step(self, call: Callable[..., Any]) -> Callable[..., Any]:
         async def called(*args: Any, **kwargs: Any) -> Any:
-            branch = current_branch.get()
-            if f"{branch.prefix}{branch.number + 1}" == self._position:
+            if _next_position() == self._position:
                 self._told(self._position)
                 await self._run.step(added_by_a_deployment)
             return await call(*args, **kwargs)
 
         return called
+
+
+def _next_position() -> str:
+    branch = current_branch.get()
+    return f"{branch.prefix}{branch.number + 1}"
 
 
 def _changed(workflow: Workflow[Any, Any], position: str, say: Say) -> Callable[..., Any]:

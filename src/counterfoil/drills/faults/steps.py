@@ -9,7 +9,8 @@ from counterfoil.drills.learning import Learned
 from counterfoil.drills.life import live
 from counterfoil.drills.stage import Stage
 from counterfoil.engine import call_step
-from counterfoil.engine.definitions import step_of
+from counterfoil.engine.definitions import Step
+from counterfoil.engine.execution import Execution
 from counterfoil.model.run import BUDGET_REASONS
 
 BROKEN = "counterfoil.drills.faults.steps:broken"
@@ -39,15 +40,18 @@ def _tries(stage: Stage, planned: Planned) -> dict[str, Any]:
 
 def broken(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
     """As `life.live`, while every try of one `step` raises before its function is reached. Says {step, tries, raised}."""
-    working, tries = call_step.invoke, 0
+    working, tries = call_step.one_try, 0
 
-    async def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def never() -> Any:
         nonlocal tries
-        if step_of(function).name != arguments["step"]:
-            return await working(function, *args, **kwargs)
         tries += 1
         raise OSError("this step never works (drill)")
 
-    call_step.invoke = invoke
+    async def one_try(
+        execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
+    ) -> None:
+        await working(execution, position, spec, digest, never if spec.name == arguments["step"] else once)
+
+    call_step.one_try = one_try
     live(app, arguments, say)
     say({"step": arguments["step"], "tries": tries, "raised": "OSError"})

@@ -142,19 +142,14 @@ def _asks_back(cents: int) -> dict[str, Any]:
     return {"text": f"My order A-1001 came broken. Please give back {cents} cents.", "conversation": None}
 
 
-# Without notes: the refund and the e-mail. The mailbox does not lag, and SMTP's time is the wall's.
-_EVERYWHERE = (
-    "kill-*", "drop-reply", "error-after-accept", "refuse", "freeze-takeover-thaw", "two-deliveries", "resubmit-*", "answer-*",
-    "authority-withdrawn", "key-*", "code-changed", "restored-*", "cloned", "power-cut", "disk-full", "clock-*",
-)  # fmt: skip
 scenarios = (
+    # Without notes: the refund and the e-mail.
     Scenario(
         workflow="support",
         name="writes",
         input=_asks_back(1500),
         other_input=_asks_back(1700),
         sandboxes={"payments": "key", "mail": MailStand, "support_tools": "none"},
-        only=_EVERYWHERE,
     ),
     # With notes: what an undeclared tool adds is where a kill leaves a person to ask.
     Scenario(
