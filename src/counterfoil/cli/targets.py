@@ -71,9 +71,9 @@ def _in_module(invocation: Invocation, text: str) -> "tuple[App, str]":
     except (Exception, SystemExit) as problem:
         raise Refused("app_not_found", target=text, problem=f"{type(problem).__name__}: {problem}") from problem
     named: Any = getattr(loaded, name, None)
+    if isinstance(named, App):
+        return invocation.use(named), named.name
     found: Any = getattr(named, "workflow", named)  # a durable agent is named by what its turns run
-    if isinstance(found, App):
-        return invocation.use(found), found.name
     if not isinstance(found, Workflow | Operation):
         raise Refused("app_not_found", target=text, problem=f"{module} has no workflow or operation {name!r}")
     defined: Any = found  # pyright: ignore[reportUnknownVariableType] - of whatever types

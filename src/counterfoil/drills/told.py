@@ -92,9 +92,9 @@ def _found(target: str) -> tuple[App, str | None]:
     except Exception as problem:
         raise Refused("app_not_found", target=target, problem=f"{type(problem).__name__}: {problem}") from problem
     named: Any = getattr(loaded, name, None)
+    if isinstance(named, App):
+        return named, None
     found: Any = getattr(named, "workflow", named)  # a durable agent is named by what its turns run
-    if isinstance(found, App):
-        return found, None
     if isinstance(found, Workflow):
         for each in vars(loaded).values():
             if isinstance(each, App) and found in each.registry.workflows.values():
