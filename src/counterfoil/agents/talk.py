@@ -54,7 +54,7 @@ async def compacting(execution: Execution, durable: "DurableAgent", conversation
         with opened.read() as reader:
             turn = reader.get(TurnRecord, execution.run.run_id)
             assert turn is not None, "only a turn is followed"
-            seen = seen_of(reader, turn.conversation_id)
+            seen = seen_of(reader, turn.conversation_id, request_id)
         verb = Admit.of(
             begun, opened.installation_id, conversation, seen, when_busy=WhenBusy.FOLLOW_UP, kind=TurnKind.COMPACTION
         )

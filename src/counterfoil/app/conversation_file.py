@@ -125,9 +125,14 @@ def _documents(n: int, reader: Reader, run: RunRecord) -> Iterator[dict[str, Any
 def _turn(n: int, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
     return {
         "type": "turn", "n": n, "kind": turn.kind.value, "agent": run.workflow, "version": run.workflow_version,
-        "request_id": run.request_id, "text": text_of(run),
+        "request_id": _request_id(turn, run), "text": text_of(run),
         "state": run.state.value, "result": parsed(run.result), "at": run.created_at, "note": turn.note,
     }  # fmt: skip
+
+
+def _request_id(turn: TurnRecord, run: RunRecord) -> str:
+    """As its sender named it, also where it was said elsewhere first."""
+    return run.request_id if turn.message_key is None else turn.message_key.partition("\x1f")[2]
 
 
 def _entry(n: int, entry: Entry, text: str | None) -> dict[str, Any]:
@@ -280,6 +285,7 @@ def _past(turn: _TurnLine, entries: list[_EntryLine], documents: list[_DocumentL
         tuple(PastEntry(EntryKind(e.kind), e.place, e.name, _unspent(e), e.at, e.text) for e in entries),
         tuple(PastVersion(d.name, d.version, d.body, d.at) for d in documents if d.n == turn.n),
         turn.note,
+        turn.request_id,
     )  # fmt: skip
 
 

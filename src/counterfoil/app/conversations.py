@@ -275,7 +275,7 @@ async def admit(
     conversation_id = ids.conversation_id(opened.installation_id, conversation)
     while True:
         with opened.read() as reader:
-            seen = seen_of(reader, conversation_id)
+            seen = seen_of(reader, conversation_id, request_id)
         verb = Admit.of(begun, opened.installation_id, conversation, seen, when_busy=when_busy, kind=kind)
         admitted: Admitted | None = await opened.write(verb)
         if admitted is not None:

@@ -1,6 +1,6 @@
 """A message is accepted: its turn, and the run that answers it, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from counterfoil.engine.waking import wake
 from counterfoil.model import ids
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, digest_of, parsed
-from counterfoil.model.conversation import ConversationRecord, SignalRecord, TurnKind, TurnRecord
+from counterfoil.model.conversation import ConversationRecord, SignalRecord, TurnKind, TurnRecord, message_key
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
@@ -33,11 +33,17 @@ class WhenBusy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A conversation as it was when a message came: its newest turn, the turn at work, and the turn that a new one waits for."""
+    """A conversation as it was when a message came: its newest turn, the turn at work, and the turn that a new one waits for.
+
+    `known` is the turn that was accepted under the same request id, here or in a conversation of `lineage`, from which this
+    one was forked.
+    """
 
     head: str | None = None
     at_work: str | None = None
     before: str | None = None
+    known: str | None = None
+    lineage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +57,35 @@ class Admitted:
     into: str | None = None
 
 
-def seen_of(snapshot: Snapshot, conversation_id: str) -> Seen:
-    """What an admission of this conversation must read."""
+def seen_of(snapshot: Snapshot, conversation_id: str, request_id: str = "") -> Seen:
+    """What an admission of this conversation must read, under this request id."""
     conversation = snapshot.get(ConversationRecord, conversation_id)
     head = None if conversation is None else _head(conversation)
     run = None if head is None else snapshot.get(RunRecord, head)
     before = None if run is None else _before(run)
     while run is not None and run.after_run_id is not None:
         run = snapshot.get(RunRecord, run.after_run_id)
-    return Seen(head, None if run is None or run.state.ended else run.run_id, before)
+    lineage = tuple(_lineage(snapshot, conversation))
+    known = _known(snapshot, (conversation_id, *lineage), request_id) if request_id else None
+    return Seen(
+        head, None if run is None or run.state.ended else run.run_id, before,
+        None if known is None else known.run_id, lineage,
+    )  # fmt: skip
+
+
+def _lineage(snapshot: Snapshot, conversation: ConversationRecord | None) -> Iterator[str]:
+    """The conversations that it was forked from, the nearest first: they are what they are for ever."""
+    while conversation is not None and conversation.parent_id is not None:
+        yield conversation.parent_id
+        conversation = snapshot.get(ConversationRecord, conversation.parent_id)
+
+
+def _known(rows: Snapshot | Transaction, conversations: Sequence[str], request_id: str) -> TurnRecord | None:
+    """The turn that was accepted under this id, in the first of these conversations that has one."""
+    for conversation_id in conversations:
+        for turn in rows.find(TurnRecord, "message_key", message_key(conversation_id, request_id)):
+            return turn
+    return None
 
 
 def _head(conversation: ConversationRecord) -> str | None:
@@ -112,11 +138,17 @@ class Admit(Submit):
     def conversation_id(self) -> str:
         return ids.conversation_id(self.installation_id, self.conversation)
 
+    @property
+    def _conversations(self) -> tuple[str, ...]:
+        return self.conversation_id, *self.seen.lineage
+
     def reads(self) -> Sequence[Read]:
         reads = [*begun_reads(self.run_id, self.parent_run_id), *acting_reads(self.by)]
         reads.append(Read.key(TurnRecord, self.run_id))
         reads.append(Read.key(ConversationRecord, self.conversation_id))
-        around = {self.seen.head, self.seen.at_work, self.seen.before} - {None}
+        keys = [message_key(each, self.request_id) for each in self._conversations]
+        reads.append(Read.by(TurnRecord, "message_key", *keys))
+        around = {self.seen.head, self.seen.at_work, self.seen.before, self.seen.known} - {None}
         reads += [Read.key(RunRecord, run_id) for run_id in sorted(filter(None, around))]
         if self.seen.at_work is not None:
             reads.append(Read.key(SignalRecord, self.seen.at_work, self.run_id))
@@ -125,6 +157,9 @@ class Admit(Submit):
     def decide(self, tx: Transaction) -> Any:
         if self.by is not None:
             permitted(tx, self.by, Wish(Act.SUBMIT, self.workflow))
+        known = _known(tx, self._conversations, self.request_id)
+        if known is not None and known.run_id != self.run_id:  # of an agent that the conversation had before
+            return self._accepted_before(tx, known) if known.run_id == self.seen.known else None
         if self.is_known(tx):
             return self._existing(tx)
         conversation = tx.get(ConversationRecord, self.conversation_id) or self._begun(tx)
@@ -136,6 +171,11 @@ class Admit(Submit):
         if before is None:
             return self._accepted(tx, conversation, self.begun(tx), "new")
         return self._while_busy(tx, conversation) if before == self.seen.before else None
+
+    def _accepted_before(self, tx: Transaction, turn: TurnRecord) -> Admitted:
+        """Whoever was not answered asks again, and does not know that the conversation was handed over meanwhile."""
+        self.refuse_other_content(tx.must(RunRecord, turn.run_id))
+        return Admitted("existing", turn.run_id, turn.conversation_id, turn.n, turn.into_run_id)
 
     def _existing(self, tx: Transaction) -> Admitted:
         turn = tx.get(TurnRecord, self.run_id)
@@ -188,7 +228,8 @@ class Admit(Submit):
         tx.put(run)
         note, noted = (None, conversation.next_note) if own else (conversation.next_note, None)
         tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following, next_note=noted))
-        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None, note))
+        key = message_key(conversation.conversation_id, self.request_id)
+        tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None, note, key))
         said = {"conversation": conversation.name, "turn": n, "as": as_}
         tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said() | said)
         return Admitted(as_, run.run_id, conversation.conversation_id, n)

@@ -10,7 +10,7 @@ from counterfoil.engine.verb import Deadlines, RunVerb
 from counterfoil.model import ids
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, digest_of, payload_digest
-from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
+from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord, message_key
 from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
@@ -61,6 +61,7 @@ class PastTurn:
     entries: tuple[PastEntry, ...]
     documents: tuple[PastVersion, ...] = ()
     note: str | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,9 @@ class ImportConversation(RunVerb):
             )
         )  # fmt: skip
         prior: str | None = None
-        for n, turn in enumerate(self.turns, start=1):
-            prior = self._past(tx, n, turn, prior)
+        keys = self._message_keys()
+        for n, (turn, key) in enumerate(zip(self.turns, keys, strict=True), start=1):
+            prior = self._past(tx, n, turn, prior, key)
         said = {
             "did": "imported",
             "conversation_id": self.conversation_id,
@@ -137,7 +139,17 @@ class ImportConversation(RunVerb):
     def _document_id(self, name: str) -> str:
         return ids.document_id(self.run_id, DocumentScope.CONVERSATION, self.conversation_id, name)
 
-    def _past(self, tx: Transaction, n: int, turn: PastTurn, prior: str | None) -> str:
+    def _message_keys(self) -> list[str | None]:
+        """What was said there is said here: sent again under its id, it is the same message. Of two, the first has it."""
+        seen: set[str | None] = set()
+        keys: list[str | None] = []
+        for turn in self.turns:
+            said = turn.request_id
+            keys.append(None if said is None or said in seen else message_key(self.conversation_id, said))
+            seen.add(said)
+        return keys
+
+    def _past(self, tx: Transaction, n: int, turn: PastTurn, prior: str | None, key: str | None) -> str:
         run_id = self._run_id(n)
         plain = {"text": turn.text, "conversation": self.name}
         begun = Submit(
@@ -155,7 +167,7 @@ class ImportConversation(RunVerb):
                 result=turn.result,
             )
         )
-        tx.put(TurnRecord(run_id, self.conversation_id, n, prior, turn.kind, None, turn.note))
+        tx.put(TurnRecord(run_id, self.conversation_id, n, prior, turn.kind, None, turn.note, key))
         tx.append(
             run_id, EntryKind.SUBMITTED, name=turn.agent, data=begun.said() | {"imported": self.digest, "at": turn.at}
         )

@@ -60,15 +60,20 @@ class Submit(RunVerb):
     def is_known(self, tx: Transaction) -> bool:
         """Whether the request was accepted before. Raises Refused(request_conflict) where it had other content."""
         known = run_of(tx, self.run_id)
-        if known is not None and known.input_digest != self.input_digest:
+        if known is not None:
+            self.refuse_other_content(known)
+        return known is not None
+
+    def refuse_other_content(self, known: RunRecord) -> None:
+        """Raises Refused(request_conflict) where the run that has this request id was asked for something else."""
+        if known.input_digest != self.input_digest:
             raise Refused(
                 "request_conflict",
                 request_id=self.request_id,
                 stored=known.input_digest,
                 given=self.input_digest,
-                run_id=self.run_id,
+                run_id=known.run_id,
             )
-        return known is not None
 
     def said(self) -> dict[str, Any]:
         """What the first entry of the run says."""

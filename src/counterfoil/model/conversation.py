@@ -89,7 +89,8 @@ class TurnRecord:
     """One row of `turns`: an accepted message, which is one run of an agent's workflow.
 
     `n` counts within the conversation, from 1. `prior_run_id` is the turn before it, in the parent for a fork's first.
-    `into_run_id` is the turn that read a steer.
+    `into_run_id` is the turn that read a steer. `message_key` says under which request id it was accepted, unique in the
+    database: a conversation accepts one message under an id, whatever agent it has by then.
     """
 
     run_id: str
@@ -99,3 +100,13 @@ class TurnRecord:
     kind: TurnKind
     into_run_id: str | None
     note: str | None = None  # what whoever handed the conversation over says to this turn's agent
+    message_key: str | None = None
+
+
+# Derived from the row of the turn's run, which is evidence: turns from before the column have it, and no entry says so.
+TURN_VOLATILE = frozenset({"message_key"})
+
+
+def message_key(conversation_id: str, request_id: str) -> str:
+    """An id holds no separator, so joining is injective."""
+    return f"{conversation_id}\x1f{request_id}"

@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from counterfoil.model.access import ApprovalKeyRecord, GrantRecord, IdentityRecord, SessionRecord, TokenRecord
 from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.conversation import (
+    TURN_VOLATILE,
     ConversationRecord,
     DocumentRecord,
     MessageRecord,
@@ -163,7 +164,14 @@ ALL: tuple[Table, ...] = (
     _table(DocumentRecord, "documents", "run_id name version", indexes="run_id"),
     _table(SignalRecord, "signals", "run_id signal_id", order="at signal_id", indexes="run_id"),
     _table(ConversationRecord, "conversations", "conversation_id", order="number"),
-    _table(TurnRecord, "turns", "run_id", order="conversation_id n", indexes="conversation_id prior_run_id"),
+    _table(
+        TurnRecord,
+        "turns",
+        "run_id",
+        order="conversation_id n",
+        indexes="conversation_id prior_run_id message_key",
+        volatile=TURN_VOLATILE,
+    ),
     _table(TypedDocumentRecord, "typed_documents", "document_id", order="number", indexes="key"),
     _table(DocumentVersionRecord, "document_versions", "document_id version", indexes="document_id run_id"),
     _table(GrantRecord, "grants", "grant_id", order="granted_at grant_id"),

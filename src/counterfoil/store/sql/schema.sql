@@ -473,11 +473,13 @@ CREATE TABLE turns (
     kind TEXT NOT NULL CHECK (kind IN ('message', 'reset', 'handoff', 'compaction', 'steer', 'imported')),
     into_run_id TEXT,
     note TEXT,
+    message_key TEXT,
     UNIQUE (conversation_id, n),
     CHECK ((kind = 'steer') = (into_run_id IS NOT NULL))
 ) STRICT;
 
 CREATE INDEX turns_prior_run_id ON turns (prior_run_id) WHERE prior_run_id IS NOT NULL;
+CREATE UNIQUE INDEX turns_message_key ON turns (message_key) WHERE message_key IS NOT NULL;
 
 -- Working context with a type: a document in a scope, and each of its versions with the run that wrote it.
 CREATE TABLE typed_documents (

@@ -274,7 +274,7 @@ def one_of_each(run_id: str) -> list[Any]:
         DocumentRecord(run_id, "preferences", 1, DIGEST, "{}", 18),
         SignalRecord(run_id, "sig_1", "paid", "{}", DIGEST, 19, None),
         conversation_named("conv_1", 1),
-        TurnRecord(run_id, "conv_1", 1, None, TurnKind.RESET, None),
+        TurnRecord(run_id, "conv_1", 1, None, TurnKind.RESET, None, "note", "conv_1\x1fr 1"),
         document_numbered("doc_1", 1),
         DocumentVersionRecord("doc_1", 1, DIGEST, "{}", run_id, 1, 18),
         GrantRecord("grt_1", "manager", "answer", "refund", None, None, 50_000, "EUR", "ana", 20, None),
