@@ -157,7 +157,7 @@ def test_a_message_is_sent_once_however_often_its_form_is(page: Page, here: Hous
     page.get_by_label("Message to helpdesk").fill("and again")
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#turn-2 .message.agent .message-text")).to_have_text("You said: and again")
-    form = {"request_id": request_id, "text": "and again", "when_busy": "follow_up"}
+    form: dict[str, str | float | bool] = {"request_id": request_id, "text": "and again", "when_busy": "follow_up"}
     same = {"Origin": here.url, "Sec-Fetch-Site": "same-origin"}
     address = page.url.rstrip("/") + "/messages"
     assert page.request.post(address, form=form, headers=same).status == 200, "the same form, sent again"
