@@ -138,7 +138,7 @@ ROWS = {
     ),
     "abort": Row(
         "during an abort",
-        "Nothing is sent any more, and no model is asked. What may have happened is cleared up first.",
+        "Nothing is sent any more, and no model is asked; nor by an agent that it asked. What may have happened is cleared up first.",
         "a cancelled run, or `interrupted_tool` until somebody knows",
         "the next worker, or a person",
     ),

@@ -16,11 +16,11 @@ from counterfoil.examples.support_desk import app as desk
 from counterfoil.examples.support_desk.mail import message_id_of
 from counterfoil.examples.support_desk.processes import SCRIPT, MailServerProcess, NotesServerProcess
 from counterfoil.model.conversation import Turn
-from counterfoil.model.run import RunRecord
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import SECRET, BenchRun, BenchSandbox, target_of
 from counterfoil.testing.children import Children
 from counterfoil.testing.model_server.process import ModelServerProcess
+from tests.crash.support_played import Played
 
 LETTER = "My order A-1001 came broken. Please give back 1500 cents."
 
@@ -73,25 +73,12 @@ def around(servers: Around, monkeypatch: pytest.MonkeyPatch) -> Around:
     return servers
 
 
-class Played:
-    """One turn, with people who approve what is asked."""
+class PlayedTurn(Played):
+    """One turn, and the servers around it."""
 
     def __init__(self, bench: Bench, payments: BenchSandbox, run: BenchRun, around: Around) -> None:
-        self.bench, self.payments, self.run, self.around = bench, payments, run, around
-
-    async def driven(self, life: int = 0, crash_at: str | None = None) -> RunRecord:
-        """`life`: the worker, counted from 0, that dies at `crash_at`."""
-        for n in range(9):
-            self.run.crash_at = crash_at if n == life and not self.run.crashes else None
-            stored = await self.bench.drive(self.run)
-            if not self.bench.app.reviews.list(state="open")["items"]:
-                return stored
-            await self.bench.approve(self.run, by="ana")
-        raise AssertionError("it asks for ever")
-
-    def operation(self, name: str) -> dict[str, Any]:
-        (found,) = [each for each in self.bench.app.operations.list()["items"] if each["operation"] == name]
-        return found
+        super().__init__(bench, payments, run)
+        self.around = around
 
     def balanced(self) -> None:
         """Every request that reached the model is a decision of this run, or counted as lost."""
@@ -122,11 +109,11 @@ class Played:
 
 
 @asynccontextmanager
-async def played(folder: Path, forks: Children, around: Around) -> AsyncGenerator[Played]:
+async def played(folder: Path, forks: Children, around: Around) -> AsyncGenerator[PlayedTurn]:
     async with Bench(desk.app, folder, children=forks) as bench:
         payments = await bench.sandbox("payments", kind="key")
         run = await bench.submit(desk.support.workflow, Turn(text=LETTER), request_id="r-1")
-        yield Played(bench, payments, run, around)
+        yield PlayedTurn(bench, payments, run, around)
 
 
 # How often each boundary is met: until the refund is asked for, until the e-mail is asked for, to the end.

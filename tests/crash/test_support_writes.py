@@ -11,11 +11,11 @@ import pytest
 from counterfoil.examples.support_desk.app import Refund
 from counterfoil.examples.support_desk.mail import Mail, message_id_of
 from counterfoil.examples.support_desk.processes import MailServerProcess
-from counterfoil.model.run import RunRecord
 from counterfoil.testing import Bench
-from counterfoil.testing.bench import BenchRun, BenchSandbox, target_of
+from counterfoil.testing.bench import target_of
 from counterfoil.testing.children import Children
 from tests.crash import support_writes
+from tests.crash.support_played import Played
 
 pytest.importorskip("aiosmtpd")
 
@@ -47,26 +47,6 @@ def mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MailServer
         for name, value in process.environment.items():
             monkeypatch.setenv(name, value)
         yield process
-
-
-class Played:
-    """One run, driven to where a person is needed for more than an approval."""
-
-    def __init__(self, bench: Bench, payments: BenchSandbox, run: BenchRun) -> None:
-        self.bench, self.payments, self.run = bench, payments, run
-
-    async def driven(self, life: int = 0, crash_at: str | None = None) -> RunRecord:
-        for n in range(9):
-            self.run.crash_at = crash_at if n == life and not self.run.crashes else None
-            stored = await self.bench.drive(self.run)
-            if not self.bench.app.reviews.list(state="open")["items"]:
-                return stored
-            await self.bench.approve(self.run, by="ana")
-        raise AssertionError("it asks for ever")
-
-    def operation(self, name: str) -> dict[str, Any]:
-        (found,) = [each for each in self.bench.app.operations.list()["items"] if each["operation"] == name]
-        return found
 
 
 @asynccontextmanager

@@ -17,9 +17,9 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
 from counterfoil import App, Budget, Contract, Env, ReviewBy, When
-from counterfoil.agents import DidNotHappen, Happened, agent_tool, mcp_tool, trusted
+from counterfoil.agents import DidNotHappen, Happened, agent_tool, current_run, mcp_tool, trusted
 from counterfoil.testing.bench_child import drive, place
-from tests.crash.desk import line, played, stand, times
+from tests.crash.desk import Refund, line, played, refund, stand, times
 
 app = App("tools")
 BUDGET = Budget(attempts=8, elapsed=timedelta(days=2), spend_usd=3, owner="lead")
@@ -151,6 +151,41 @@ writer = app.agent(
 )
 
 
+# ---------------------------------------------------------------------- a part of the workflow
+
+app.receiver("crm", url=Env("CRM_URL", "http://127.0.0.1:9"), environment="test")
+app.registry.add_operation(refund)
+keeping = Agent(FunctionModel(played), name="keeping")
+
+
+@keeping.tool_plain
+def hand(order: str, amount: int) -> str:
+    """Pay past the ledger; nobody can say what it did."""
+    line("hands", order=order, amount=amount)
+    reference = paid(order, amount)
+    stand("hand after")
+    return f"handed {reference}"
+
+
+@keeping.tool_plain
+@agent_tool(replay="run")
+async def back(order: str, amount: int, beside: bool = False) -> str:
+    """Give money back, in steps of its own."""
+    run = current_run()
+    await run.step(counted, order)
+    refunding = run.perform(refund, Refund(order=order, amount=amount))
+    receipt = (await run.gather(refunding))[0] if beside else await refunding
+    return f"given back {receipt.reference}"
+
+
+def counted(order: str) -> int:
+    line("counted", order=order)
+    return 1
+
+
+keeper = app.agent("keeper", agent=keeping, budget=BUDGET, operations=[refund])
+
+
 # ---------------------------------------------------------------------- another agent
 
 asker = app.agent(
@@ -217,3 +252,10 @@ def as_deployed(ctx: RunContext[object]) -> FunctionToolset[object]:
 
 
 changing_agent = app.agent("changing", agent=changing, budget=BUDGET)
+
+
+def cancels(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """Cancel the run: nothing is driven."""
+    place(app, arguments, say)
+    asyncio.run(app.runs.cancel(arguments["run_id"], reason="It is not wanted any more."))
+    app.close()

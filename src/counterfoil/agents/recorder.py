@@ -54,6 +54,7 @@ class Recorder:
         self._decided = ""  # the position of the newest decision
         self._taken: set[int] = set()  # which of its calls were begun
         self._heard: set[str] = set()
+        self._known: frozenset[str] = frozenset()  # of those, what the newest answer was given with
         self._plain: dict[int, tuple[ModelMessage, dict[str, Any]]] = {}  # by identity, holding the message
         self.context_tokens = 0  # what the newest question held, as its provider counted it
         self._cut_off = False  # a stream of this execution was: the model is asked in one piece from then on
@@ -77,6 +78,7 @@ class Recorder:
         execution, asking = self._execution, self._asking
         if self._decided:  # a saved call may be refused before it is made: it has another form today, or another name
             must_have_met(execution, f"{self._decided}.")
+        self._known = frozenset(self._heard)
         kept, added = self._thread.change_to(self._written(messages))
 
         async def once() -> Answer:
@@ -176,7 +178,7 @@ class Recorder:
         """What the tool gives, at the position of its call in the newest decision. Raises ModelRetry, ToolFailed."""
         index = self._index(name, call_id, response)
         prefix = f"{self._decided}.{index}."
-        return await self._beside.run(prefix, self._calls.called(name, arguments, part))
+        return await self._beside.run(prefix, self._calls.called(name, arguments, part), self._known)
 
     def _index(self, name: str, call_id: str | None, response: ModelResponse) -> int:
         """Which of the answer's calls this is. Two calls under one id are told apart by their order."""

@@ -15,9 +15,9 @@ from counterfoil.app.views.run import run_summary
 from counterfoil.app.views.shown import Shown
 from counterfoil.app.watching import watched
 from counterfoil.engine.admission import Admit, Admitted, WhenBusy, seen_of
+from counterfoil.engine.cancelling import cancelling
 from counterfoil.engine.conversations import LONGEST_NAME, ChangeSettings, Fork, HandOff, Reset, check_settings
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of, takes_turns
-from counterfoil.engine.finish import AskToCancel
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
 from counterfoil.model import ids
@@ -198,7 +198,7 @@ class Conversations:
     async def abort(
         self, conversation: str, *, reason: str = "", queued: bool = False, by: Actor | str | None = None
     ) -> dict[str, Any]:
-        """Cancel the turn at work: nothing more is sent, and it ends once nothing of it is in doubt.
+        """Cancel the turn at work, and what it asked of other agents: nothing more is sent, and it ends once nothing is in doubt.
 
         `{run_id, state, heading, withdrawn: [run_id], kept: [run_id], sentence}`. What is queued is kept and runs next;
         with `queued` it is withdrawn too, the newest first. Raises Refused(nobody_at_work).
@@ -208,12 +208,13 @@ class Conversations:
             record = conversation_of(reader, conversation)
             at_work = seen_of(reader, record.conversation_id).at_work
             waiting = [run.run_id for run in queue_of(reader, record)]
-        if at_work is None:
-            raise Refused("nobody_at_work", conversation=record.name)
-        withdrawn = waiting if queued else []
-        for run_id in withdrawn:  # before the turn at work ends, so that none of them begins
-            await opened.write(AskToCancel(run_id, named(by), reason))
-        run: RunRecord = await opened.write(AskToCancel(at_work, named(by), reason))
+            if at_work is None:
+                raise Refused("nobody_at_work", conversation=record.name)
+            withdrawn = waiting if queued else []
+            verbs = [cancelling(reader, run_id, named(by), reason) for run_id in (*withdrawn, at_work)]
+        for verb in verbs[:-1]:  # before the turn at work ends, so that none of them begins
+            await opened.write(verb)
+        run: RunRecord = await opened.write(verbs[-1])
         kept = [] if queued else waiting[::-1]
         return {
             "run_id": at_work, "number": run.number, "state": run.state.value, "heading": run.heading,

@@ -10,8 +10,9 @@ from counterfoil.app.registration import check_owners
 from counterfoil.app.views.listing import listed
 from counterfoil.app.views.run import run_summary, run_view
 from counterfoil.app.views.shown import Shown
+from counterfoil.engine.cancelling import AskToCancel, cancelling
 from counterfoil.engine.definitions import dumped, loaded, signature_of
-from counterfoil.engine.finish import AskToCancel, Resume
+from counterfoil.engine.finish import Resume
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.model.errors import Refused
@@ -89,8 +90,16 @@ class Runs:
         return {name: summary[name] for name in names} | {"admitted": admitted}
 
     async def cancel(self, run: str, *, by: Actor | str | None = None, reason: str = "") -> dict[str, Any]:
-        """Withdraw the wish: nothing more is sent. `{run_id, state, heading, next_action}`. Raises Refused(run_ended)."""
-        return await self._move(run, lambda run_id, opened: AskToCancel(run_id, named(by), reason))
+        """Withdraw the wish: nothing more is sent, by the runs that it has begun either. `{run_id, state, heading, next_action}`.
+
+        Raises Refused(run_ended).
+        """
+
+        def verb(run_id: str, opened: Opened) -> AskToCancel:
+            with opened.read() as reader:
+                return cancelling(reader, run_id, named(by), reason)
+
+        return await self._move(run, verb)
 
     async def resume(
         self,

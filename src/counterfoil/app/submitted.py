@@ -68,14 +68,16 @@ class Submitted(Generic[O]):
 def waits_for_person(reader: Reader, run: RunRecord, now: int) -> bool:
     """Parked, or waiting for a review that nobody has answered, or for a child that stands so.
 
-    An answer makes the run due at once.
+    An answer makes the run due at once, and so does a cancel.
     """
     if reader.installation is not None:
         now = max(
             now, reader.installation.clock_us
         )  # after a wall clock that went back the database is ahead of this host
+    if run.state is RunState.WAITING and run.due_at is not None and run.due_at <= now:
+        return False
     if run.state is RunState.WAITING and run.reason == "review":
-        return run.due_at is None or run.due_at > now
+        return True
     if run.state is RunState.WAITING and run.reason == "child":
         children = reader.find(RunRecord, "parent_run_id", run.run_id)
         return any(waits_for_person(reader, child, now) for child in children)

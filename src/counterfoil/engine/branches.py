@@ -36,7 +36,10 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """`prefix` is the position under which its calls are numbered; `last_at` the time of the newest outcome it was given."""
+    """`prefix` is the position under which its calls are numbered; `last_at` the time of the newest outcome it was given.
+
+    `knows`: the interrupted calls of whose end a model had heard when it planned this branch; None where no model planned it.
+    """
 
     prefix: str
     last_at: int
@@ -45,6 +48,7 @@ class Branch:
     waiting: Wait | None = None
     scopes: list[Scope] = field(default_factory=lambda: [])
     drawn: int = 0  # how often chance was drawn since the last call
+    knows: frozenset[str] | None = None
 
 
 current_branch: ContextVar[Branch] = ContextVar("current_branch")

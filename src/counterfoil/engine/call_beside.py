@@ -16,13 +16,16 @@ class Beside:
         self._parent = parent
         self._open = 0
 
-    async def run(self, prefix: str, body: Coroutine[Any, Any, Any]) -> Any:
-        """The body's result, from a branch whose calls are numbered under this prefix. Raises what the body raises."""
+    async def run(self, prefix: str, body: Coroutine[Any, Any, Any], knows: frozenset[str]) -> Any:
+        """The body's result, from a branch whose calls are numbered under this prefix. Raises what the body raises.
+
+        `knows`: the interrupted calls of whose end whoever planned it had heard.
+        """
         execution, parent = self._execution, self._parent
         if execution.closed:
             body.close()
             raise Suspended
-        part = execution.open_branch(Branch(prefix, parent.last_at, scopes=list(parent.scopes)), body)
+        part = execution.open_branch(Branch(prefix, parent.last_at, scopes=list(parent.scopes), knows=knows), body)
         execution.parts.append(part)
         self._open += 1
         part.add_done_callback(self._ended)

@@ -19,6 +19,7 @@ from counterfoil.engine.inquiry import unasked
 from counterfoil.engine.steps import EndStep
 from counterfoil.engine.waits import OpenTimer
 from counterfoil.model.codec import parsed
+from counterfoil.model.errors import OperationFailed
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.rules.replay import Outcome
@@ -90,9 +91,9 @@ async def _closing(
 
 
 async def held(execution: Execution, what: str) -> list[OperationRecord] | None:
-    """Before a write: None where nothing holds it. Else the calls whose outcome was unknown when it was planned, once every
-    one of them is closed: the write itself is not to be run."""
-    if not is_next(execution, HELD) and (is_known(execution) or not interrupted_now(execution)):
+    """Before a write that a model planned: None where nothing holds it. Else the calls of whose end the model had not heard when
+    it planned it, once every one of them is closed: the write itself is not to be run."""
+    if not is_next(execution, HELD) and (is_known(execution) or not unheard(execution)):
         return None
     with execution.call(HELD, None) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
@@ -112,11 +113,32 @@ async def _hold(execution: Execution, position: str, what: str) -> dict[str, Any
     opened = execution.journal.opened.get(position)
     if opened is None:
         run = execution.run
-        data = {"what": what, "for": [record.operation_id for record in interrupted_now(execution)]}
+        data = {"what": what, "for": [record.operation_id for record in unheard(execution)]}
         verb = OpenTimer(run.run_id, run.fence, position, HELD, data, execution.opened.deadlines)
         execution.noted(await execution.owned(execution.write(verb)), data)
         opened = execution.journal.opened[position]
     return {"what": opened.data["what"], "for": opened.data["for"]}
+
+
+async def planned_knowing(execution: Execution, what: str) -> None:
+    """Before a write by code that a model's call has begun. Raises OperationFailed(withdrawn) where the model planned that call
+    without knowing what an interrupted one did: nothing is prepared, now or at a replay."""
+    if execution.branch.knows is None:
+        return
+    waited = await held(execution, what)
+    if waited is not None:
+        numbers = ", ".join(f"op-{record.number}" for record in waited)
+        message = f"{what} was not run: it was planned before it was known what an interrupted tool did ({numbers})."
+        raise OperationFailed(waited[0].operation_id, message, kind="withdrawn")
+
+
+def unheard(execution: Execution) -> list[OperationRecord]:
+    """The interrupted calls of whose end nobody had heard who planned this branch, oldest first; also those that ended since."""
+    knows = execution.branch.knows
+    if knows is None:
+        return []
+    found = {record.operation_id: record for record in (*told_interrupted(execution), *interrupted_now(execution))}
+    return sorted((found[each] for each in found.keys() - knows), key=lambda record: record.number)
 
 
 async def heard(execution: Execution, known: set[str]) -> list[OperationRecord]:

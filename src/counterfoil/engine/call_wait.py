@@ -13,7 +13,7 @@ from counterfoil.engine.call_document import writable
 from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.execution import Execution
-from counterfoil.engine.submission import refuse_turn, submission
+from counterfoil.engine.submission import child_submission, refuse_turn
 from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import AppendMessage, Fire, OpenTimer, Receive, StartChild, TakeChild
 from counterfoil.model.codec import parsed
@@ -177,7 +177,7 @@ def branch(execution: Execution, body: Coroutine[Any, Any, Any]) -> Joined:
 
 def _child_branch(execution: Execution, prefix: str) -> Branch:
     parent = current_branch.get(execution.root)
-    return Branch(prefix, parent.last_at, scopes=list(parent.scopes))
+    return Branch(prefix, parent.last_at, scopes=list(parent.scopes), knows=parent.knows)
 
 
 async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, request_id: str) -> Any:
@@ -188,16 +188,10 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
     with execution.call(name, input_digest([plain, request_id])) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
-            verb = submission(
-                execution.opened.installation_id,
-                workflow,
-                plain,
-                request_id,
-                execution.opened.deadlines,
-                parent_run_id=execution.run.run_id,
-                parent_position=position,
-                by=execution.run.submitted_by,
-            )
+            verb = child_submission(
+                execution.opened.installation_id, workflow, plain, request_id, execution.opened.deadlines,
+                parent=execution.run, position=position,
+            )  # fmt: skip
             data = {"in": input_digest([plain, request_id]), "run_id": verb.run_id}
             opened = await _opened(execution, position, name, data, StartChild)
             if verb.run_id == execution.run.run_id:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from counterfoil.engine import call_decide, call_document, call_perform, call_step, call_wait
 from counterfoil.engine.asking import Versions
+from counterfoil.engine.call_tool import planned_knowing
 from counterfoil.engine.clock import Random, seeded
 from counterfoil.engine.execution import Execution
 from counterfoil.model.artifact import Artifact
@@ -67,9 +68,11 @@ class EmbeddedRun:
         return await call_perform.propose(self._execution, operation, payload, replaces, sources)
 
     async def perform(self, operation: Any, payload: Any) -> Any:
+        await planned_knowing(self._execution, operation.name)
         return await call_perform.perform(self._execution, operation, payload)
 
     async def transact(self, connect: Callable[[], Any], body: Callable[[Any], Any]) -> Any:
+        await planned_knowing(self._execution, "a transaction")
         return await call_step.transact(self._execution, connect, body)
 
     async def wait_for(self, signal: str, type: Any, *, within: timedelta) -> Any:
@@ -88,6 +91,7 @@ class EmbeddedRun:
         return call_wait.branch(self._execution, body)
 
     async def child(self, workflow: Any, input: Any, *, request_id: str) -> Any:
+        await planned_knowing(self._execution, f"the run of {workflow.name}")
         return await call_wait.child(self._execution, workflow, input, request_id)
 
     async def message(self, role: Literal["user", "agent"], text: str) -> None:

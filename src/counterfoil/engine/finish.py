@@ -20,7 +20,7 @@ from counterfoil.engine.following import followers_of, refuse_followed, release,
 from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
-from counterfoil.engine.waking import waited, wake
+from counterfoil.engine.waking import tell_parent, waited
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.drill import Covered
@@ -99,14 +99,17 @@ class Park(RunVerb):
     failure: dict[str, Any] | None
     undrilled: Covered | None = None
     spent: Spent | None = None  # the budget that it is parked for
+    cancelled_by: str | None = None  # the run whose cancelling cancels this one, and which waits for its end
     boundary: ClassVar[str] = "run.parked"
     ends: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
         gate = () if self.undrilled is None else gate_reads(self.undrilled.operation)
+        parent = () if self.cancelled_by is None else (Read.key(RunRecord, self.cancelled_by),)
         return (
             Read.key(RunRecord, self.run_id),
             Read.all(SuspensionRecord),
+            *parent,
             *gate,
             *share_reads((), parked_for(self.spent)),
         )
@@ -128,6 +131,8 @@ class Park(RunVerb):
             name=self.reason.value,
             data={"sentence": sentence, "owner": self.owner["name"], "void": self.void, "heading": self.heading},
         )
+        if self.cancelled_by is not None and not tx.must(RunRecord, self.cancelled_by).state.ended:
+            tell_parent(tx, self.cancelled_by, self.run_id, RunState.PARKED)
         return True
 
     def _lifted(self, tx: Transaction) -> bool:
@@ -203,9 +208,7 @@ class Finish(RunVerb):
         release(tx, run)
         tx.append(self.run_id, EntryKind.FINISHED, name=self.state.value, data={"void": self.void})
         if self.parent_run_id is not None:
-            wake(tx, self.parent_run_id)
-            told = {"child": self.run_id, "state": self.state.value}
-            tx.append(self.parent_run_id, EntryKind.SIGNAL, name="child", data=told)
+            tell_parent(tx, self.parent_run_id, self.run_id, self.state)
         return None
 
     def _withdraw(self, tx: Transaction, operation: OperationRecord) -> None:
@@ -321,40 +324,6 @@ MOVED_OTHERWISE = frozenset(
         ParkReason.INTERRUPTED_TOOL,
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class AskToCancel(RunVerb):
-    """Withdraw the wish: nothing more is sent. The run ends cancelled once none of its operations is in doubt."""
-
-    by: str | None
-    reason: str
-    boundary: ClassVar[str] = "run.cancelled"
-    sends: ClassVar[bool] = True
-
-    def reads(self) -> Sequence[Read]:
-        return (
-            Read.key(RunRecord, self.run_id), Read.by(OperationRecord, "run_id", self.run_id), *acting_reads(self.by)
-        )  # fmt: skip
-
-    def decide(self, tx: Transaction) -> RunRecord:
-        run = tx.must(RunRecord, self.run_id)
-        if self.by is not None:
-            permitted(tx, self.by, about_run(Act.CANCEL, run))
-        if run.state.ended:
-            raise Refused("run_ended", run_id=self.run_id, state=run.state.value)
-        for operation in tx.find(OperationRecord, "run_id", self.run_id):
-            # Cancelling a run in doubt withdraws the authority to send; asking goes on.
-            if not operation.status.closed and operation.withdrawn is None:
-                tx.put(replace(operation, version=operation.version + 1, withdrawn="cancelled"))
-        doubt = any(
-            in_doubt(o) and o.status is OperationStatus.UNKNOWN for o in tx.find(OperationRecord, "run_id", self.run_id)
-        )
-        tx.put(replace(run, cancel_asked=1, heading="cancelled"))
-        tx.append(self.run_id, EntryKind.CANCEL_ASKED, data={"by": self.by, "reason": self.reason})
-        if not doubt:
-            wake(tx, self.run_id)
-        return tx.must(RunRecord, self.run_id)
 
 
 @dataclass(frozen=True, slots=True)

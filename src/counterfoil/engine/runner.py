@@ -8,6 +8,7 @@ from typing import Any
 from counterfoil.engine.branches import Wait, current_branch, next_due, waits_of
 from counterfoil.engine.budgets import held_by
 from counterfoil.engine.call_perform import start_driver
+from counterfoil.engine.cancelling import children_ended
 from counterfoil.engine.clock import breathe
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.decisions import in_doubt
@@ -103,6 +104,8 @@ class Runner:
         execution = self.execution
         current_branch.set(execution.root)
         try:
+            if self.run.cancel_asked:
+                await children_ended(execution)
             if self.run.cancel_asked or execution.workflow is None:
                 return None
             signature = signature_of(execution.workflow.function, skip=1)
@@ -187,6 +190,7 @@ class Runner:
             failure,
             demand.undrilled,
             demand.spent,
+            self.run.parent_run_id if self.run.cancel_asked else None,
         )
         return bool(await self.execution.write(verb))
 

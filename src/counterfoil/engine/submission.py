@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from counterfoil.engine.definitions import Workflow, loaded, signature_of
-from counterfoil.engine.submit import Submit
+from counterfoil.engine.submit import Submit, SubmitChild
 from counterfoil.engine.verb import Deadlines
 from counterfoil.model import ids
 from counterfoil.model.budget import Budget
@@ -12,6 +12,7 @@ from counterfoil.model.codec import BODY_LIMIT, compact, payload_digest
 from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import owner_facts, owner_of
+from counterfoil.model.run import RunRecord
 
 
 def budget_facts(budget: Budget) -> dict[str, Any]:
@@ -44,24 +45,39 @@ def submission(
     request_id: str,
     deadlines: Deadlines,
     *,
-    parent_run_id: str | None = None,
-    parent_position: str | None = None,
     by: str | None = None,
 ) -> Submit:
     """`plain` is the input as JSON. Raises Refused(too_large | unserializable)."""
+    return Submit(**_facts(installation_id, workflow, plain, request_id), deadlines=deadlines, by=by)
+
+
+def child_submission(
+    installation_id: str,
+    workflow: Workflow[Any, Any],
+    plain: Any,
+    request_id: str,
+    deadlines: Deadlines,
+    *,
+    parent: RunRecord,
+    position: str,
+) -> SubmitChild:
+    """The same for a run that `parent` begins at a position: it is submitted by whoever submitted the parent."""
+    return SubmitChild(
+        **_facts(installation_id, workflow, plain, request_id), deadlines=deadlines, by=parent.submitted_by,
+        parent_run_id=parent.run_id, parent_position=position, parent_fence=parent.fence,
+    )  # fmt: skip
+
+
+def _facts(installation_id: str, workflow: Workflow[Any, Any], plain: Any, request_id: str) -> dict[str, Any]:
     text = compact(plain)
     if len(text) > BODY_LIMIT:
         raise Refused("too_large", what=f"The input of {workflow.name}", size=len(text), limit=BODY_LIMIT)
-    return Submit(
-        run_id=ids.run_id(installation_id, workflow.name, request_id),
-        workflow=workflow.name,
-        version=workflow.version,
-        request_id=request_id,
-        input=text,
-        input_digest=payload_digest(plain, where="input"),
-        budget=budget_facts(workflow.budget),
-        deadlines=deadlines,
-        parent_run_id=parent_run_id,
-        parent_position=parent_position,
-        by=by,
-    )
+    return {
+        "run_id": ids.run_id(installation_id, workflow.name, request_id),
+        "workflow": workflow.name,
+        "version": workflow.version,
+        "request_id": request_id,
+        "input": text,
+        "input_digest": payload_digest(plain, where="input"),
+        "budget": budget_facts(workflow.budget),
+    }

@@ -1,11 +1,11 @@
 """Submit a run: the same request id with the same content finds it, for ever."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
-from counterfoil.engine.verb import Deadlines, RunVerb
+from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.model.access import Act
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
@@ -135,3 +135,29 @@ class Submit(RunVerb):
             return None
         since = began(parent)
         return since if maybe_lost(since, tx.installation) or is_the_originals(since, tx.installation) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitChild(Submit):
+    """A run that another begins, for as long as that one is driven under `parent_fence`: whoever lost it begins nothing more.
+
+    Of a parent that was cancelled, and whose driver has not heard yet, it is cancelled from its start. Raises Refused(fence_lost).
+    """
+
+    parent_fence: int = 0
+
+    def reads(self) -> Sequence[Read]:
+        return (*Submit.reads(self), Read.key(RunRecord, self._parent))
+
+    def decide(self, tx: Transaction) -> str:
+        parent = driven(tx, self._parent, self.parent_fence)
+        admitted = Submit.decide(self, tx)
+        if admitted == "new" and parent.cancel_asked:
+            tx.put(replace(tx.must(RunRecord, self.run_id), cancel_asked=1, heading="cancelled"))
+            tx.append(self.run_id, EntryKind.CANCEL_ASKED, data={"by": None, "reason": "", "with": self._parent})
+        return admitted
+
+    @property
+    def _parent(self) -> str:
+        assert self.parent_run_id is not None, "a child has a parent"
+        return self.parent_run_id

@@ -24,6 +24,11 @@ class RunVerb:
     quiet: ClassVar[bool] = False  # nobody but the run's own driver has anything to do after it: nobody else is woken
     ends: ClassVar[bool] = False  # parks or ends the run: its chain's head is counted outside
 
+    @property
+    def touches(self) -> Sequence[str]:
+        """The runs whose drivers hear of it at once."""
+        return (self.run_id,)
+
     def reads(self) -> Sequence[Read]:
         return (Read.key(RunRecord, self.run_id),)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
 from counterfoil.store.transaction import Transaction
 
@@ -31,6 +32,12 @@ def wake(tx: Transaction, run_id: str) -> None:
         )
     elif run.state in (RunState.WAITING, RunState.PENDING) and not held_back(run):
         tx.put(replace(run, due_at=tx.now))
+
+
+def tell_parent(tx: Transaction, parent_run_id: str, child_run_id: str, state: RunState) -> None:
+    """A child has ended, or stands still: its parent looks at it."""
+    wake(tx, parent_run_id)
+    tx.append(parent_run_id, EntryKind.SIGNAL, name="child", data={"child": child_run_id, "state": state.value})
 
 
 def held_back(run: RunRecord) -> bool:

@@ -171,7 +171,10 @@ class Writer:
             log.error("the heads of ended runs could not be counted outside: %s", problem)
 
     def _tell(self, answers: "list[tuple[Waiting, Outcome]]") -> None:
-        touched = {w.verb.run_id: getattr(w.verb, "fence", None) is not None for w, _ in answers if not w.verb.quiet}
+        touched = {
+            run_id: getattr(w.verb, "fence", None) is not None
+            for w, _ in answers if not w.verb.quiet for run_id in w.verb.touches
+        }  # fmt: skip
         if touched:
             self._committed(touched)
         if answers:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Hashable, Iterator
 
 from counterfoil.engine.administration import CloseIncident, FinishRestore, ResumeWrites, RevokePerson, SuspendWrites
-from counterfoil.engine.finish import AskToCancel, Resume
+from counterfoil.engine.cancelling import AskToCancel
+from counterfoil.engine.finish import Resume
 from counterfoil.engine.resolve import Resolution, Resolve
 from counterfoil.engine.reviews import Answer, WithdrawApproval
 from counterfoil.engine.verb import RunVerb
