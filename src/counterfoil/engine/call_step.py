@@ -15,11 +15,11 @@ from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, DrawCall, EndStep
 from counterfoil.model import ids
 from counterfoil.model.budget import BudgetRecord
-from counterfoil.model.codec import BODY_LIMIT
+from counterfoil.model.codec import BODY_LIMIT, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.budget import CALLS, FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
+from counterfoil.rules.budget import CALLS, ELAPSED, FIRST_PAUSE_US, LONGEST_PAUSE_US, TIMED, budget_left, pause_before
 from counterfoil.rules.replay import Outcome
 from counterfoil.store.journaling import Written, written
 from counterfoil.store.user_transaction import in_one_transaction
@@ -71,17 +71,24 @@ async def tried(
     execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]
 ) -> Outcome:
     """Try until it ends: a result, a final failure, or a budget that is spent."""
-    await _room_for_a_call(execution, position, spec, digest)
     while True:
-        if execution.journal.tries.get(position):
-            await room_for_a_try(execution, position, spec)
-        await execution.owned(one_try(execution, position, spec, digest, once))
+        await room_for_a_try(execution, position, spec, first=_may_be_spent(execution, spec.name))
+        timed = await _paid_for(execution, position, spec, digest)
+        await execution.owned(one_try(execution, position, spec, digest, once, timed))
         outcome = execution.journal.ended.get(position)
         if outcome is not None:
             return outcome
 
 
-async def one_try(execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any]) -> None:
+async def one_try(
+    execution: Execution,
+    position: str,
+    spec: Step,
+    digest: str | None,
+    once: Callable[[], Any],
+    timed: tuple[str, ...],
+) -> None:
+    """`timed`: the budgets that count its time, and hold some of it."""
     run, deadlines = execution.run, execution.opened.deadlines
     kind, data, text = EntryKind.STEP, {"in": digest}, None
     try:
@@ -109,37 +116,50 @@ async def one_try(execution: Execution, position: str, spec: Step, digest: str |
         else:
             tried_ = {"in": digest, "n": n, "problem": said(problem)}
             shares = shares_here(execution, spec.name)
-            count = CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines, shares=shares)
+            count = CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines, shares=shares, timed=timed)
             entry = await execution.write(count)
             execution.noted(entry, tried_)
             return
     stored = text if kind is EntryKind.STEP else data
-    entry = await execution.write(EndStep(run.run_id, run.fence, position, spec.name, stored, deadlines, kind))
+    entry = await execution.write(EndStep(run.run_id, run.fence, position, spec.name, stored, deadlines, kind, timed))
     execution.noted(entry, data)
 
 
-async def room_for_a_try(execution: Execution, position: str, spec: Step) -> None:
-    """Wait for the pause between tries; when the budget is spent, wait for its owner."""
+async def room_for_a_try(execution: Execution, position: str, spec: Step, *, first: bool = False) -> None:
+    """Wait for the pause between tries; when the budget is spent, wait for its owner. `first`: also before the first try."""
     journal = execution.journal
     while True:
-        if execution.journal.tries.get(position):
-            spent = budget_spent(execution, spec.name)
-            if spent is not None:
-                problem = journal.problems.get(position, "nothing is known of it")
-                last = f"Try {journal.tries[position]} of {spec.name} failed: {problem.rstrip('.')}."
-                execution.demands.note(position, demand_of(spent, last))
-                await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, last))
-                continue
-            execution.demands.note(position, None)
-            first = FIRST_PAUSE_US if spec.retry is None else _us(spec.retry.pause)
-            longest = LONGEST_PAUSE_US if spec.retry is None else _us(spec.retry.longest)
-            due = journal.last_try_at[position] + pause_before(journal.tries[position], first, longest)
-            if execution.opened.clock.now_us() < due:
-                await execution.wait(
-                    Wait("timer", position, journal.last_try_at[position], due, due, f"waits to try {spec.name} again")
-                )
-                continue
-        return
+        tries = journal.tries.get(position, 0)
+        if not tries and not first:
+            return
+        spent = budget_spent(execution, spec.name)
+        if spent is not None:
+            problem = journal.problems.get(position, "nothing is known of it")
+            last = f"Try {tries} of {spec.name} failed: {problem.rstrip('.')}."
+            what = last if tries else f"{spec.name} was not begun."
+            execution.demands.note(position, demand_of(spent, what))
+            await execution.wait(Wait("timer", position, execution.opened.clock.now_us(), None, None, what))
+            continue
+        execution.demands.note(position, None)
+        if not tries:
+            return
+        shortest = FIRST_PAUSE_US if spec.retry is None else _us(spec.retry.pause)
+        longest = LONGEST_PAUSE_US if spec.retry is None else _us(spec.retry.longest)
+        due = journal.last_try_at[position] + pause_before(tries, shortest, longest)
+        if execution.opened.clock.now_us() >= due:
+            return
+        sentence = f"waits to try {spec.name} again"
+        await execution.wait(Wait("timer", position, journal.last_try_at[position], due, due, sentence))
+
+
+def _may_be_spent(execution: Execution, called: str) -> bool:
+    """Whether the figures are worth a look before a first try: most steps pay nothing for their budget."""
+    run, journal = execution.run, execution.journal
+    if run.failed_tries or journal.tries or any(record.attempts for record in execution.operations.values()):
+        return True
+    if budget_left(parsed(run.budget), run, execution.opened.clock.now_us()) is not None:
+        return True
+    return any(TIMED.intersection(share.limits) for share in shares_here(execution, called))
 
 
 def _step_text(digest: str | None, out: Any) -> Written:
@@ -156,28 +176,32 @@ def _us(duration: Any) -> int:
     return int(duration.total_seconds() * 1_000_000)
 
 
-async def _room_for_a_call(execution: Execution, position: str, spec: Step, digest: str | None) -> None:
-    """Where a budget counts calls of this name: count this one before it is begun, or wait for the budget's owner."""
+async def _paid_for(execution: Execution, position: str, spec: Step, digest: str | None) -> tuple[str, ...]:
+    """Where a budget counts calls of this name, or the time of its tries: count this one before it is begun, or wait for the
+    budget's owner. Gives the budgets that hold some of its time until it ends."""
     run, journal = execution.run, execution.journal
-    while position not in journal.drawn and not journal.tries.get(position):
-        shares = [s for s in shares_here(execution, spec.name) if CALLS + spec.name in s.limits]
+    while True:
+        first = position not in journal.drawn and not journal.tries.get(position)
+        counted = CALLS + spec.name if first else ELAPSED
+        shares = tuple(s for s in shares_here(execution, spec.name) if counted in s.limits or ELAPSED in s.limits)
         if not shares:
-            return
+            execution.demands.note(position, None)
+            return ()
         name = journal.names.get(position, (spec.name, None))[0]
         verb = DrawCall(
-            run.run_id, run.fence, position, name, digest, spec.name, execution.opened.deadlines, tuple(shares)
+            run.run_id, run.fence, position, name, digest, spec.name, execution.opened.deadlines, shares, first,
+            held_here(execution, position),
         )  # fmt: skip
         seen = journal.seen
         entry = await execution.owned(execution.write(verb))
         if not isinstance(entry, Spent):
             execution.noted(entry, {"in": digest})
-            break
+            execution.demands.note(position, None)
+            return verb.timed
         execution.demands.note(position, demand_of(entry, f"{spec.name} was not called."))
         now = execution.opened.clock.now_us()
-        await execution.wait(
-            Wait("timer", position, now, None, None, f"waits for budget to call {spec.name}"), seen=seen
-        )
-    execution.demands.note(position, None)
+        sentence = f"waits for budget to call {spec.name}"
+        await execution.wait(Wait("timer", position, now, None, None, sentence), seen=seen)
 
 
 def shares_here(execution: Execution, called: str) -> tuple[Share, ...]:

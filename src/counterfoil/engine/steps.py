@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from counterfoil.engine.budgets import Share, let_go, share_reads, spent_in, use
+from counterfoil.engine.budgets import Share, hold, let_go, share_reads, spent_in, use
 from counterfoil.engine.decisions import unmeasured
 from counterfoil.engine.leases import touched
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.budget import CALLS
+from counterfoil.rules.budget import ELAPSED, of_try
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -25,12 +25,19 @@ class EndStep(RunVerb):
     data: Any  # JSON, or Written
     deadlines: Deadlines
     kind: EntryKind = EntryKind.STEP
+    timed: tuple[str, ...] = ()  # the budgets that hold some of its time
     boundary: ClassVar[str] = "step.ended"
     quiet: ClassVar[bool] = True
+
+    def reads(self) -> Sequence[Read]:
+        run = Read.key(RunRecord, self.run_id)
+        return (run, *share_reads((), self.timed)) if self.timed else (run,)
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
         moved = touched(run, tx.now, self.deadlines)
+        if self.timed:
+            moved = let_go(tx, moved, self.position, {}, self.timed)
         if moved is not run:
             tx.put(moved)
         return tx.append(self.run_id, self.kind, position=self.position, name=self.name, data=self.data)
@@ -50,11 +57,12 @@ class CountTry(RunVerb):
     deadlines: Deadlines
     reserve_micros: int = 0
     shares: tuple[Share, ...] = ()
+    timed: tuple[str, ...] = ()  # the budgets that hold some of its time
     boundary: ClassVar[str] = "step.try_failed"
     quiet: ClassVar[bool] = True
 
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
+        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares, self.timed))
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
@@ -63,13 +71,14 @@ class CountTry(RunVerb):
             run = let_go(tx, run, self.position, None, {share.budget_id for share in self.shares})
         else:
             use(tx, self.shares, {"attempts": 1})
+            run = let_go(tx, run, self.position, {}, self.timed)
         tx.put(replace(touched(run, tx.now, self.deadlines), failed_tries=run.failed_tries + 1))
         return tx.append(self.run_id, EntryKind.TRY_FAILED, position=self.position, name=self.name, data=self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawCall(RunVerb):
-    """A call of a tool is begun that a budget counts: once per position, however often it is tried. Gives the entry or Spent."""
+    """A try of a step is begun that a budget counts: the call once per position, the time of each try. Gives the entry or Spent."""
 
     fence: int
     position: str
@@ -78,18 +87,27 @@ class DrawCall(RunVerb):
     called: str
     deadlines: Deadlines
     shares: tuple[Share, ...]
+    first: bool = True
+    held: tuple[str, ...] = ()  # the budgets in which a try that was lost here still holds its reserve
     boundary: ClassVar[str] = "call.drawn"
     quiet: ClassVar[bool] = True
 
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """The budgets that count its time, and hold some of it until it ends."""
+        return tuple(share.budget_id for share in self.shares if ELAPSED in share.limits)
+
     def reads(self) -> Sequence[Read]:
-        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
+        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares, self.held))
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
-        call = {CALLS + self.called: 1}
-        spent = spent_in(tx, run, self.shares, call)
+        spent = spent_in(tx, run, self.shares, of_try(self.called, first=self.first, timed=bool(self.timed)))
         if spent is not None:
             return spent
-        use(tx, self.shares, call)
+        use(tx, self.shares, of_try(self.called, first=self.first, timed=False))
+        run = let_go(tx, run, self.position, None, self.held)
+        timed = [share for share in self.shares if ELAPSED in share.limits]
+        run = hold(tx, run, timed, self.position, of_try(self.called, first=False, timed=True))
         tx.put(touched(run, tx.now, self.deadlines))
         return tx.append(self.run_id, EntryKind.DRAWN, position=self.position, name=self.name, data={"in": self.digest})

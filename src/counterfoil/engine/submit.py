@@ -146,9 +146,6 @@ class SubmitChild(Submit):
 
     parent_fence: int = 0
 
-    def reads(self) -> Sequence[Read]:
-        return (*Submit.reads(self), Read.key(RunRecord, self._parent))
-
     def decide(self, tx: Transaction) -> str:
         parent = driven(tx, self._parent, self.parent_fence)
         admitted = Submit.decide(self, tx)

@@ -43,7 +43,7 @@ SharedScope = Literal["conversation", "workflow", "business_day", "operation"]
 class SharedBudget:
     """What all runs in a scope may use together, per conversation, workflow, business day or name. None: no limit.
 
-    `elapsed` is the time of its calls of models and receivers, added up. `only` names what it covers: workflows in
+    `elapsed` is the time of its calls of models and receivers and of its steps, added up. `only` names what it covers: workflows in
     the scope workflow, operations, tools or agents in the scope operation; empty is all. `zone` is the IANA time zone of a
     business day; UTC where none is named. Declared with `app.budget`.
     """

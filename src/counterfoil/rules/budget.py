@@ -13,12 +13,13 @@ Figures = Mapping[str, int]
 """By kind: attempts, elapsed_us, tokens, spend_micros, `calls:NAME`."""
 
 CALLS = "calls:"
+ELAPSED = "elapsed_us"
 RESERVE_TOKENS = 2_000  # held back for each call of a model in flight
 RESERVE_ELAPSED_US = 60 * 1_000_000  # held back for each call in flight; a lost one counts as so long
 FIRST_PAUSE_US, LONGEST_PAUSE_US = 1_000_000, 5 * 60 * 1_000_000  # where nobody said otherwise
 LOSSES = 2  # a model call that was lost so often with its worker is not asked again before a person has looked
 
-_COUNTED = frozenset({"attempts", "elapsed_us"})  # known only afterwards: spent once the limit is reached
+TIMED = frozenset({"attempts", ELAPSED})  # known only afterwards: spent once the limit is reached
 
 
 def budget_left(budget: dict[str, Any], run: RunRecord, now: int, *, spend_reserve: int = 0) -> ParkReason | None:
@@ -44,7 +45,7 @@ def overdrawn(limits: Figures, used: Figures, reserved: Figures, need: Figures) 
         if kind not in need:
             continue
         drawn = used.get(kind, 0) + reserved.get(kind, 0)
-        wanted = 1 if kind in _COUNTED else max(1, min(need[kind], limit))
+        wanted = 1 if kind in TIMED else max(1, min(need[kind], limit))
         if drawn + wanted > limit:
             return kind
     return None
@@ -86,6 +87,11 @@ def of_model(called: str, spend_micros: int) -> dict[str, int]:
 def of_attempt(called: str, *, first: bool) -> dict[str, int]:
     """What a send that is begun holds in reserve. The operation is one call, however often it is tried."""
     return {"attempts": 1, "elapsed_us": RESERVE_ELAPSED_US} | ({CALLS + called: 1} if first else {})
+
+
+def of_try(called: str, *, first: bool, timed: bool) -> dict[str, int]:
+    """What a try of a step needs that is begun: the call, once, and where time is counted, some of it."""
+    return ({CALLS + called: 1} if first else {}) | ({ELAPSED: RESERVE_ELAPSED_US} if timed else {})
 
 
 def tokens_of(usage: Mapping[str, Any]) -> int:
