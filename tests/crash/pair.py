@@ -1,7 +1,7 @@
-"""One process: a worker, and two people who approve as soon as they are asked. Run as `python -m tests.crash.pair FOLDER`."""
+"""One process: a worker, and two people who approve as soon as they are asked."""
 
 import asyncio
-import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from counterfoil.app.secrets import hashed
 from counterfoil.app.signing import new_key, signer_in
 from counterfoil.engine.administration import NewPerson
 from counterfoil.model.run import RunRecord
+from counterfoil.testing.bench_child import place
 
 SECRET = "correct horse"
 PAIR = ("ana", "oscar")
@@ -75,8 +76,9 @@ async def lived(folder: Path) -> None:
             await app.open().clock.wait(asyncio.Event(), app.open().clock.now_us() + 5_000)
 
 
-if __name__ == "__main__":
-    here = Path(sys.argv[1])
-    app.db = str(here / "pair.db")
-    asyncio.run(lived(here))
+def lives(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """What a child does: {folder, crash_at}."""
+    folder = Path(arguments["folder"])
+    place(app, {"db": str(folder / "pair.db"), "crash_at": arguments["crash_at"]}, say)
+    asyncio.run(lived(folder))
     app.close()
