@@ -1,21 +1,19 @@
 """A crash loop spends no model money: real workers that are killed in a call of a real model server."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from counterfoil.testing.children import Child, Children
 from counterfoil.testing.model_server.process import ModelServerProcess
+from tests.crash.commands import command
 from tests.crash.rows import row
 from tests.edges.cli_bench import Cli, installed, order
 
-COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
-WAIT = 60
 RESERVE = "0.1"  # of two calls, in USD: what nobody measured
 APP = """
 from datetime import timedelta
@@ -55,36 +53,48 @@ def cli(tmp_path: Path) -> Cli:
     return installed(tmp_path, app=APP)
 
 
-def worked(cli: Cli, model: ModelServerProcess, crash_at: str, *options: str) -> "subprocess.CompletedProcess[bytes]":
-    """A worker process until it ends: idle, or killed at a boundary."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERFOIL_")}
-    environ = clean | cli.environ | model.environment | {"COUNTERFOIL_CRASH_AT": crash_at}
-    return subprocess.run(
-        [*COMMAND, "worker", "--json", "--until-idle", *options], cwd=cli.folder, env=environ, stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=WAIT, check=False,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Workers:
+    """Worker processes of the application, by its own command line."""
+
+    cli: Cli
+    model: ModelServerProcess
+    forks: Children
+
+    def worked(self, crash_at: str, *options: str) -> Child:
+        """One until it ends: idle, or killed at a boundary."""
+        environ = self.cli.environ | self.model.environment | {"COUNTERFOIL_CRASH_AT": crash_at}
+        argv = ("worker", "--json", "--until-idle", *options)
+        return command(self.forks, self.cli.folder, *argv, environ=environ)
+
+    def idle(self, *options: str) -> None:
+        ended = self.worked("none", *options)
+        assert ended.exit_code == 0, ended.wrote()
+
+    def killed(self, crash_at: str) -> None:
+        ended = self.worked(crash_at)
+        assert ended.exit_signal == signal.SIGKILL, ended.wrote()
 
 
-def killed(cli: Cli, model: ModelServerProcess, crash_at: str) -> None:
-    ended = worked(cli, model, crash_at)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+@pytest.fixture
+def workers(cli: Cli, model: ModelServerProcess, servers: Children) -> Workers:
+    """Forked from a process that has imported what an agent's application needs."""
+    return Workers(cli, model, servers)
 
 
 @row("loop")
 @pytest.mark.parametrize("options", [(), ("--processes", "2")], ids=["one worker", "a supervised one"])
-def test_killed_twice_in_one_call_it_is_not_asked_a_third_time(
-    cli: Cli, model: ModelServerProcess, options: tuple[str, ...]
-) -> None:
+def test_killed_twice_in_one_call_it_is_not_asked_a_third_time(workers: Workers, options: tuple[str, ...]) -> None:
+    cli, model = workers.cli, workers.model
     admitted = cli.json("submit", "looping", "--input", "-", "--request-id", "r", stdin=order("1"))
     run_id = admitted.data["run_id"]
     # The first answer is kept. Of the second the worker does not live to keep it: twice, at the same position.
-    killed(cli, model, "before:decision.accepted#2")
+    workers.killed("before:decision.accepted#2")
     assert model.requests_answered() == 2
-    killed(cli, model, "before:decision.accepted")
+    workers.killed("before:decision.accepted")
     assert model.requests_answered() == 3
 
-    third = worked(cli, model, "none", *options)
-    assert third.returncode == 0, third.stderr.decode()
+    workers.idle(*options)
     assert model.requests_answered() == 3, "the model is not asked again"
     run = cli.show(run_id)
     assert (run["state"], run["reason"]) == ("parked", "poisoned")
@@ -103,18 +113,19 @@ def test_killed_twice_in_one_call_it_is_not_asked_a_third_time(
     assert today["unmeasured"] == 2
 
     # However often it is looked at: a person must have looked first.
-    assert worked(cli, model, "none").returncode == 0
+    workers.idle()
     assert model.requests_answered() == 3
     assert cli.json("runs", "resume", run_id, "--by", "oscar").status == 0
-    assert worked(cli, model, "none").returncode == 0
+    workers.idle()
     assert cli.show(run_id)["result"] == "one two" and model.requests_answered() == 4
     assert cli.json("verify").status == 0
 
 
-def test_killed_twice_at_two_positions_it_goes_on(cli: Cli, model: ModelServerProcess) -> None:
+def test_killed_twice_at_two_positions_it_goes_on(workers: Workers) -> None:
+    cli, model = workers.cli, workers.model
     admitted = cli.json("submit", "looping", "--input", "-", "--request-id", "r", stdin=order("1"))
-    killed(cli, model, "before:decision.accepted")
-    killed(cli, model, "before:decision.accepted#2")
-    assert worked(cli, model, "none").returncode == 0
+    workers.killed("before:decision.accepted")
+    workers.killed("before:decision.accepted#2")
+    workers.idle()
     run = cli.show(admitted.data["run_id"])
     assert (run["state"], model.requests_answered()) == ("completed", 4)
