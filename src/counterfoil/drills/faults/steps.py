@@ -48,7 +48,12 @@ def broken(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -
         raise OSError("this step never works (drill)")
 
     async def one_try(
-        execution: Execution, position: str, spec: Step, digest: str | None, once: Callable[[], Any], timed: tuple[str, ...]
+        execution: Execution,
+        position: str,
+        spec: Step,
+        digest: str | None,
+        once: Callable[[], Any],
+        timed: tuple[str, ...],
     ) -> None:
         await working(execution, position, spec, digest, never if spec.name == arguments["step"] else once, timed)
 
