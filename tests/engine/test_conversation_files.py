@@ -108,25 +108,27 @@ def test_a_fork_is_exported_with_its_past(talking: House) -> None:
 def test_what_an_entry_keeps_beside_the_journal_goes_along(talking: House, tmp_path: Path) -> None:
     """A large model input is an artifact: the file holds it once, before the entry that names it."""
     talks = talking.app.conversations
-    kept = talking.app.open().artifacts.save(b"a long prompt", name="model messages")
+    kept = talking.app.open().artifacts.save(PROMPT.encode(), name="model messages")
 
     async def story() -> None:
         content = await spoken(talking)
         lines = lines_of(content)
         asked = {
-            "type": "entry", "n": 1, "kind": "asked", "place": "1", "name": "ask", "at": 5, "text": None,
-            "data": {"add": {"artifact": kept.digest}, "other": "sha256:0"},
+            "type": "entry", "n": 1, "kind": "asked", "place": "1", "name": "ask refunds", "at": 5, "text": None,
+            "data": {"keep": 0, "add": {"artifact": kept.digest}, "head": "0", "params": {}, "other": "sha256:0"},
         }  # fmt: skip
-        decided = asked | {"kind": "decision", "data": {"output": [kept.digest], "cost_micros": 700}}
-        await talks.import_jsonl(sealed([*lines[:2], asked, decided, *lines[2:]]), name="d")
+        data = {"output": [kept.digest], "usage": {}, "cost_micros": 700}
+        decided = asked | {"kind": "decision", "name": "decide refunds", "data": data}
+        held = ARTIFACT | {"digest": kept.digest, "content": PROMPT}
+        await talks.import_jsonl(sealed([*lines[:2], held, asked, decided, *lines[2:]]), name="d")
         file = lines_of(talks.export_jsonl("d"))
         (artifact,) = [line for line in file if line["type"] == "artifact"]
-        assert (artifact["digest"], artifact["content"]) == (kept.digest, "a long prompt")
+        assert (artifact["digest"], artifact["content"]) == (kept.digest, PROMPT)
         assert file.index(artifact) < next(n for n, line in enumerate(file) if line.get("kind") == "asked")
         place = talking.app.open().location
         (place.with_name(place.name + ".artifacts") / kept.digest[7:9] / kept.digest[9:]).unlink()
         await talks.import_jsonl(sealed(file), name="e")
-        assert talking.app.open().artifacts.read(kept.digest) == b"a long prompt"
+        assert talking.app.open().artifacts.read(kept.digest) == PROMPT.encode()
         data = next(line["data"] for line in file if line.get("kind") == "decision")
         assert (data["cost_micros"], data["spent_elsewhere_micros"]) == (0, 700)
         talking.clean()
@@ -149,6 +151,7 @@ DAMAGE: list[tuple[str, Callable[[list[dict[str, Any]]], Any], int]] = [
     ("an artifact that was changed", lambda lines: lines.insert(2, ARTIFACT | {"content": "other"}), 3),
     ("a line of no type", lambda lines: lines[2].update(type="line"), 3),
 ]
+PROMPT = compact([{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "a long prompt"}]}])
 ARTIFACT = {"type": "artifact", "digest": digest_of(b"text"), "name": "x", "content": "text"}
 
 

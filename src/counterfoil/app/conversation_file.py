@@ -4,8 +4,22 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from counterfoil.app.imported_lines import (
+    SAID,
+    DocumentLine,
+    EntryLine,
+    First,
+    Last,
+    TurnLine,
+    artifact_of,
+    document_of,
+    entry_of,
+    first_of,
+    line_of,
+    turn_of,
+)
 from counterfoil.app.views.conversation import past_of, text_of
 from counterfoil.engine.importing import ImportConversation, PastEntry, PastTurn, PastVersion
 from counterfoil.engine.opened import Opened
@@ -15,79 +29,21 @@ from counterfoil.model.document import DocumentScope, DocumentVersionRecord, Typ
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.artifacts import kept_as
 from counterfoil.store.port import Reader
 
 FORMAT = 1
-SAID = frozenset({EntryKind.ASKED, EntryKind.DECISION, EntryKind.LOST, EntryKind.RECEIVED, EntryKind.MESSAGE})
-"""The entries of a turn that are what was said: of them its messages are a fold."""
-
 _PAST = frozenset({TurnKind.RESET, TurnKind.HANDOFF, TurnKind.COMPACTION})
-
-
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _First(_Line):
-    type: str
-    format: int
-    name: str
-    agent: str
-    settings: dict[str, Any]
-
-
-class _TurnLine(_Line):
-    type: str
-    n: int
-    kind: str
-    agent: str
-    version: int
-    request_id: str
-    text: str
-    state: str
-    result: Any
-    at: int
-    note: str | None = None
-
-
-class _EntryLine(_Line):
-    type: str
-    n: int
-    kind: str
-    place: str | None
-    name: str | None
-    at: int
-    data: dict[str, Any]
-    text: str | None
-
-
-class _DocumentLine(_Line):
-    type: str
-    n: int
-    name: str
-    version: int
-    at: int
-    body: str
-
-
-class _ArtifactLine(_Line):
-    type: str
-    digest: str
-    name: str
-    content: str
-
-
-class _Last(_Line):
-    type: str
-    lines: int
-    digest: str
 
 
 # ---------------------------------------------------------------------- out
 
 
 def exported(opened: Opened, reader: Reader, conversation: ConversationRecord) -> bytes:
-    """Every turn that has ended, oldest first, those of the parent too. The last line holds the digest of all before it."""
+    """Every turn that has ended, oldest first, those of the parent too. The last line holds the digest of all before it.
+
+    Raises Refused: artifact_missing, artifact_damaged, where a kept input is gone.
+    """
     lines = [compact(line) for line in _lines(opened, reader, conversation)]
     body = "".join(line + "\n" for line in lines).encode()
     return body + (compact({"type": "end", "lines": len(lines), "digest": digest_of(body)}) + "\n").encode()
@@ -106,6 +62,8 @@ def _lines(opened: Opened, reader: Reader, conversation: ConversationRecord) -> 
         for entry in reader.entries(run.run_id):
             if entry.kind in SAID:
                 line = _entry(n, entry, texts.get(entry.sequence))
+                for digest in filter(None, map(kept_as, line["data"].values())):
+                    opened.artifacts.read(digest)  # a file without it could not be read back
                 yield from _kept(opened, line["data"], kept)
                 yield line
         yield from _documents(n, reader, run)
@@ -167,8 +125,8 @@ def import_of(opened: Opened, content: bytes, name: str | None, by: str | None) 
     """The verb for a file; its artifacts are saved. Raises Refused(malformed_export), and then nothing was kept."""
     lines = _read(content, name)
     first = lines.first
-    for artifact in lines.artifacts:
-        opened.artifacts.save(artifact.content.encode(), name=artifact.name)
+    for kept in lines.artifacts.values():
+        opened.artifacts.save(kept.encode(), name="imported")
     turns = tuple(_past(turn, lines.entries.get(turn.n, []), lines.documents) for turn in lines.turns)
     return ImportConversation(
         opened.installation_id, name or first.name, digest_of(content), first.agent, compact(first.settings), turns, by
@@ -178,12 +136,12 @@ def import_of(opened: Opened, content: bytes, name: str | None, by: str | None) 
 class _Read:
     """What a file holds, each line checked."""
 
-    def __init__(self, first: _First) -> None:
+    def __init__(self, first: First) -> None:
         self.first = first
-        self.turns: list[_TurnLine] = []
-        self.entries: dict[int, list[_EntryLine]] = {}
-        self.artifacts: list[_ArtifactLine] = []
-        self.documents: list[_DocumentLine] = []
+        self.turns: list[TurnLine] = []
+        self.entries: dict[int, list[EntryLine]] = {}
+        self.artifacts: dict[str, str] = {}
+        self.documents: list[DocumentLine] = []
 
 
 def _read(content: bytes, name: str | None) -> _Read:
@@ -195,8 +153,8 @@ def _read(content: bytes, name: str | None) -> _Read:
     found: _Read | None = None
     for number, line in enumerate(raw[:-1], start=1):
         try:
-            found = _taken(found, json.loads(line))
-        except (ValueError, RecursionError) as problem:  # pydantic's and JSON's own, and ours
+            found = _taken(found, line_of(line))
+        except (ValueError, RecursionError, Refused) as problem:  # pydantic's and JSON's own, and ours
             said = _said(problem)
             raise Refused("malformed_export", line=number, name=file, problem=said) from problem
     _check_end(raw, file)
@@ -208,7 +166,7 @@ def _read(content: bytes, name: str | None) -> _Read:
 
 def _check_end(raw: list[bytes], file: str) -> None:
     try:
-        last = _Last.model_validate(json.loads(raw[-1]))
+        last = Last.model_validate(json.loads(raw[-1]))
         whole = last.type == "end" and last.lines == len(raw) - 1
         fits = last.digest == digest_of(b"".join(line + b"\n" for line in raw[:-1]))
     except (ValueError, RecursionError):
@@ -219,55 +177,25 @@ def _check_end(raw: list[bytes], file: str) -> None:
 
 
 def _taken(found: _Read | None, line: Any) -> _Read:
-    """Take one line in. Raises ValueError."""
+    """Take one line in. Raises ValueError; Refused(bad_setting)."""
     kind: Any = cast("dict[str, Any]", line).get("type") if isinstance(line, dict) else None
     if found is None:
-        return _begun(line)
+        return _Read(first_of(line, FORMAT))
+    n = len(found.turns)
     match kind:
         case "turn":
-            found.turns.append(_turn_of(line, len(found.turns) + 1))
+            found.turns.append(turn_of(line, n + 1))
         case "entry":
-            entry = _EntryLine.model_validate(line)
-            if entry.n != len(found.turns) or EntryKind(entry.kind) not in SAID:
-                raise ValueError(f"turn {entry.n} has no entry {entry.kind} here")
-            found.entries.setdefault(entry.n, []).append(entry)
+            found.entries.setdefault(n, []).append(entry_of(line, n, found.artifacts))
         case "document":
-            found.documents.append(_document_of(line, found))
+            name = line.get("name")
+            found.documents.append(document_of(line, n, sum(each.name == name for each in found.documents)))
         case "artifact":
-            artifact = _ArtifactLine.model_validate(line)
-            if digest_of(artifact.content.encode()) != artifact.digest:
-                raise ValueError("its content does not fit its digest")
-            found.artifacts.append(artifact)
+            artifact = artifact_of(line)
+            found.artifacts[artifact.digest] = artifact.content
         case _:
             raise ValueError(f"a line of type {kind!r} is unknown")
     return found
-
-
-def _begun(line: Any) -> _Read:
-    first = _First.model_validate(line)
-    if first.type != "conversation" or first.format != FORMAT:
-        raise ValueError(f"it is no conversation of format {FORMAT}")
-    return _Read(first)
-
-
-def _turn_of(line: Any, n: int) -> _TurnLine:
-    turn = _TurnLine.model_validate(line)
-    if turn.kind not in set(TurnKind):
-        raise ValueError(f"a turn of kind {turn.kind!r} is unknown")
-    if turn.n != n:
-        raise ValueError(f"turn {n} is missing")
-    if not RunState(turn.state).ended:
-        raise ValueError("the turn has not ended")
-    return turn
-
-
-def _document_of(line: Any, found: _Read) -> _DocumentLine:
-    document = _DocumentLine.model_validate(line)
-    before = sum(each.name == document.name for each in found.documents)
-    if document.n != len(found.turns) or document.version != before + 1:
-        raise ValueError(f"turn {document.n} has no version {document.version} of {document.name} here")
-    json.loads(document.body)
-    return document
 
 
 def _said(problem: Exception) -> str:
@@ -277,7 +205,7 @@ def _said(problem: Exception) -> str:
     return str(problem)
 
 
-def _past(turn: _TurnLine, entries: list[_EntryLine], documents: list[_DocumentLine]) -> PastTurn:
+def _past(turn: TurnLine, entries: list[EntryLine], documents: list[DocumentLine]) -> PastTurn:
     kind = TurnKind(turn.kind)
     return PastTurn(
         kind if kind in _PAST else TurnKind.IMPORTED, turn.agent, turn.version, turn.text, RunState(turn.state),
@@ -289,7 +217,7 @@ def _past(turn: _TurnLine, entries: list[_EntryLine], documents: list[_DocumentL
     )  # fmt: skip
 
 
-def _unspent(entry: _EntryLine) -> dict[str, Any]:
+def _unspent(entry: EntryLine) -> dict[str, Any]:
     """The money was spent where the turn took place: here it is told, and not counted."""
     if entry.kind == EntryKind.DECISION and entry.data.get("cost_micros") is not None:
         return entry.data | {"cost_micros": 0, "spent_elsewhere_micros": entry.data["cost_micros"]}

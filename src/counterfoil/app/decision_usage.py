@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.app.views.decision import agent_of
 from counterfoil.app.views.moments import rfc3339
@@ -31,15 +31,15 @@ class Call:
     @property
     def model(self) -> str | None:
         """As the question named it."""
-        return self.question.get("model")
+        return _text(self.question.get("model"))
 
     def tools(self, whole: Whole) -> list[str | None]:
         """The tools that a turn's answer called, each once; one None where it called none, or cannot be read any more."""
-        output: dict[str, Any] = {}
-        with suppress(Refused):
+        called: list[str] = []
+        with suppress(Refused, ValueError, KeyError, TypeError, AttributeError):
             output = whole(self.answer.get("output")) if "keep" in self.question else {}
-        parts: list[dict[str, Any]] = (output or {}).get("parts", [])
-        called = sorted({str(part["tool_name"]) for part in parts if part.get("part_kind") == "tool-call"})
+            parts: list[dict[str, Any]] = (output or {}).get("parts", [])
+            called = sorted({str(part["tool_name"]) for part in parts if part.get("part_kind") == "tool-call"})
         return [*called] or [None]
 
 
@@ -96,12 +96,22 @@ def _add(item: dict[str, Any], call: Call) -> None:
     item[call.ended] += 1
     if call.ended != "decisions":
         return
-    used: dict[str, Any] = call.answer.get("usage") or {}
+    # One record that cannot be read is not measured: it must not take the figures of all others along.
+    usage = call.answer.get("usage")
+    used: dict[str, Any] = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     for name in _MEASURED:
-        item[name] += used.get(name, 0)
-    item["unmeasured"] += "input_tokens" not in used
-    cost = call.answer.get("cost_micros")
+        item[name] += _number(used.get(name)) or 0
+    item["unmeasured"] += _number(used.get("input_tokens")) is None
+    cost = _number(call.answer.get("cost_micros"))
     if cost is None:
         item["unpriced"] += 1
     else:
         item["cost_micros"] = (item["cost_micros"] or 0) + cost
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
