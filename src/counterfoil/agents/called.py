@@ -1,5 +1,6 @@
 """A call of a tool, as what the tool declares: a step, an operation, another agent's turn, or called once only."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ from pydantic_core import to_jsonable_python
 from counterfoil.agents.declared import set_current_run
 from counterfoil.agents.marked import Mark
 from counterfoil.agents.messages import returned_of, returned_plain
-from counterfoil.agents.undeclared import Called, ToolCall, Undeclared, answer_of, at_hand, said_by, telling
+from counterfoil.agents.undeclared import AtHand, Called, ToolCall, Undeclared, answer_of, at_hand, said_by, telling
 from counterfoil.engine.call_perform import payload_adapter
-from counterfoil.engine.call_tool import Interrupted, again, held, once_only, receipt_of
+from counterfoil.engine.call_tool import TOOL, Interrupted, again, held, once_only, receipt_of
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step, Workflow, loaded
 from counterfoil.model.budget import Retry
+from counterfoil.model.codec import compact
 from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import (
     CounterfoilError,
@@ -52,7 +54,11 @@ class Calls:
 
     def telling(self, record: OperationRecord) -> str:
         with self._execution.opened.read() as reader:
-            return telling(reader, record)
+            return telling(reader, record, self._execution.opened.artifacts.whole)
+
+    async def _keep(self, content: bytes) -> str:
+        save = self._execution.opened.artifacts.save
+        return (await asyncio.to_thread(save, content, name="tool return")).digest
 
     async def called(self, name: str, arguments: dict[str, Any], tool: Tool) -> Any:
         """What it gives the model. Raises ModelRetry, ToolFailed; Refused(no_reviewer)."""
@@ -60,7 +66,7 @@ class Calls:
         if mark.declared.replay == "safe" and not mark.approval:
             said = await self._safe(name, arguments, tool)
             if "approval" not in said:
-                return _given(name, said)
+                return self._given(name, said)
         if mark.declared.replay == "run" and not mark.approval:
             return await self._in_run(name, tool)
         waited = await held(self._execution, f"the call of {name}")
@@ -83,9 +89,11 @@ class Calls:
             raise ToolFailed(f"{name} failed: {failed.message}") from failed
 
     async def _safe(self, name: str, arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:
-        step = Step(f"tool {name}", Retry(tries=tool.mark.declared.tries, pause=tool.mark.declared.pause))
+        step = Step(f"{TOOL}{name}", Retry(tries=tool.mark.declared.tries, pause=tool.mark.declared.pause))
         try:
-            outcome = await again(self._execution, step, _json(arguments), partial(said_by, tool.call))
+            outcome = await again(
+                self._execution, step, _json(name, arguments), partial(said_by, tool.call, self._keep)
+            )
         except StepFailed as failed:
             raise ToolFailed(f"{name} failed: {failed.message}") from failed
         return outcome.value["out"]
@@ -100,7 +108,7 @@ class Calls:
         return to_jsonable_python(output, serialize_unknown=True)
 
     async def _once(self, name: str, arguments: dict[str, Any], tool: Tool) -> Any:
-        wanted = ToolCall(tool=name, arguments=_json(arguments))
+        wanted = ToolCall(tool=name, arguments=_json(name, arguments))
         said = {"approval": True}
         if not tool.mark.approval:
             said = await self._through(self._undeclared.plain, wanted, tool.call)
@@ -109,11 +117,11 @@ class Calls:
         ):  # asked by the tool itself, before it did anything: the call that a person lets pass is another
             reviewed = self._undeclared.reviewed(name, tool.mark.declared)
             said = await self._through(reviewed, wanted, partial(tool.call, approved=True))
-        return _given(name, said)
+        return self._given(name, said)
 
     async def _through(self, operation: Operation[Any, Any], wanted: ToolCall, call: Called) -> dict[str, Any]:
         """Once only, through the ledger: what the tool said. Raises ToolFailed for what the model hears instead."""
-        token = at_hand.set(call)
+        token = at_hand.set(AtHand(call, self._keep))
         try:
             record = await once_only(self._execution, operation, wanted)
         except ReviewRejected as rejected:
@@ -143,6 +151,15 @@ class Calls:
             return {"returned": {"value": self.telling(record), "content": None, "metadata": None}}
         return receipt["returned"]
 
+    def _given(self, name: str, said: Mapping[str, Any]) -> Any:
+        if "retry" in said:
+            raise ModelRetry(said["retry"])
+        if "failed" in said:
+            raise ToolFailed(said["failed"])
+        if "approval" in said:
+            raise ToolFailed(f"{name} was approved, and asks for an approval again: it did nothing.")
+        return returned_of(self._execution.opened.artifacts.whole(said["returned"]))
+
     async def _performed(self, operation: Operation[Any, Any], payload: Any) -> Any:
         """Through the ledger. What the model may answer is told to it; everything else suspends the run."""
         try:
@@ -168,15 +185,11 @@ def _rejection(rejected: ReviewRejected) -> str:
     return f"{rejected.reviewer} {asked}: {rejected.comment}"
 
 
-def _given(name: str, said: Mapping[str, Any]) -> Any:
-    if "retry" in said:
-        raise ModelRetry(said["retry"])
-    if "failed" in said:
-        raise ToolFailed(said["failed"])
-    if "approval" in said:
-        raise ToolFailed(f"{name} was approved, and asks for an approval again: it did nothing.")
-    return returned_of(said["returned"])
-
-
-def _json(arguments: dict[str, Any]) -> dict[str, Any]:
-    return to_jsonable_python(arguments, serialize_unknown=True)
+def _json(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as they are recorded, reviewed and compared. What no record can hold would be another call than that."""
+    plain: dict[str, Any] = to_jsonable_python(arguments, serialize_unknown=True)
+    try:
+        compact(plain)
+    except ValueError as problem:
+        raise ToolFailed(f"{name} was not run: its arguments have no JSON form ({problem}).") from problem
+    return plain

@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from counterfoil.agents.compaction import COMPACT, compacted
 from counterfoil.agents.messages import plain_of
-from counterfoil.agents.undeclared import telling
+from counterfoil.agents.undeclared import telling, told_receipt
 from counterfoil.engine.call_tool import HEARD, HELD, INTERRUPTED
 from counterfoil.engine.following import turns_before
 from counterfoil.engine.opened import Opened
@@ -93,12 +93,12 @@ def after_turn(reader: Reader, run_id: str, before: list[dict[str, Any]], whole:
         messages = asked  # it was asked, and no answer came
     run = reader.get(RunRecord, run_id)
     ended_well = run is not None and run.state is RunState.COMPLETED
-    closing = [*_returns(reader, messages, told, answer, ended_well=ended_well), *_news(reader, told)]
+    closing = [*_returns(reader, messages, told, answer, whole, ended_well=ended_well), *_news(reader, told, whole)]
     return messages + (plain_of([ModelRequest(parts=closing)]) if closing else [])
 
 
 def _returns(
-    reader: Reader, messages: list[dict[str, Any]], told: _Told, answer: str, *, ended_well: bool
+    reader: Reader, messages: list[dict[str, Any]], told: _Told, answer: str, whole: Whole, *, ended_well: bool
 ) -> list[ToolReturnPart]:
     """A return for each call of the newest answer: what became of it, from the record."""
     if not messages or messages[-1]["kind"] != "response":
@@ -107,14 +107,14 @@ def _returns(
     return [
         ToolReturnPart(
             tool_name=call["tool_name"],
-            content=_outcome(reader, told, f"{answer}.{n}", OVER if ended_well else NOT_DONE),
+            content=_outcome(reader, told, f"{answer}.{n}", OVER if ended_well else NOT_DONE, whole),
             tool_call_id=call["tool_call_id"],
         )
         for n, call in enumerate(calls)
     ]
 
 
-def _outcome(reader: Reader, told: _Told, place: str, otherwise: str) -> str:
+def _outcome(reader: Reader, told: _Told, place: str, otherwise: str, whole: Whole) -> str:
     if place in told.outcomes:
         return told.outcomes[place]
     record = reader.get(OperationRecord, told.operations.get(place, ""))
@@ -122,17 +122,17 @@ def _outcome(reader: Reader, told: _Told, place: str, otherwise: str) -> str:
         return otherwise
     if record.status is OperationStatus.SUCCEEDED:
         receipt = reader.get(ReceiptRecord, record.receipt_id or "")
-        return receipt.body if receipt is not None else "It has happened."
+        return told_receipt(receipt, whole) if receipt is not None else "It has happened."
     if record.status is OperationStatus.FAILED or not record.sent:
         return f"It did not happen: {record.withdrawn or record.reason or 'refused'}."
     return "Its outcome is unknown. It may have happened."
 
 
-def _news(reader: Reader, told: _Told) -> list[UserPromptPart]:
+def _news(reader: Reader, told: _Told, whole: Whole) -> list[UserPromptPart]:
     """What became of interrupted calls of which the model has not heard."""
     records = [reader.get(OperationRecord, each) for each in told.interrupted if each not in told.heard]
     closed = [record for record in records if record is not None and record.status.closed]
-    return [UserPromptPart(telling(reader, record)) for record in closed]
+    return [UserPromptPart(telling(reader, record, whole)) for record in closed]
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -4,22 +4,24 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel
 from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 
 from counterfoil.agents.declared import Declared, DidNotHappen, Happened
-from counterfoil.agents.messages import returned_plain
+from counterfoil.agents.kept_returns import Keep, kept_return, words_of
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.inquiry import Answer, Inquiry
 from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.port import Call
-from counterfoil.model.codec import parsed
+from counterfoil.engine.receipts import whole_receipt
+from counterfoil.model.codec import compact, parsed
 from counterfoil.model.contract import Contract, When
 from counterfoil.model.errors import Refused
 from counterfoil.model.money import Target
@@ -27,10 +29,21 @@ from counterfoil.model.operation import UNDECLARED, AttemptRecord, OperationReco
 from counterfoil.model.people import Owner
 from counterfoil.model.receipt import Receipt, ReceiptRecord
 from counterfoil.model.review import ReviewBy
+from counterfoil.store.artifacts import Whole
 from counterfoil.store.port import Reader
 
 Called = Callable[..., Awaitable[Any]]  # takes `approved`: whether a review has let it pass
-at_hand: ContextVar[Called] = ContextVar("at_hand")  # the tool that a call runs, in the branch that called it
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """The tool that a call runs, and what keeps a long return of it."""
+
+    tool: Called
+    keep: Keep
+
+
+at_hand: ContextVar[AtHand] = ContextVar("at_hand")  # in the branch that called it
 
 PROCEDURE = (
     "The call was interrupted. Look where the tool acts whether it did. It did: resolve it as succeeded, with what shows it. "
@@ -102,11 +115,11 @@ class Undeclared:
         if function is None:
             return None
 
-        async def ask() -> Answer | None:
+        async def ask(keep: Keep) -> Answer | None:
             found = await invoke_lookup(partial(function, operation_id, **wanted.arguments))
             match found:
                 case Happened():
-                    returned = None if found.returned is None else {"returned": returned_plain(found.returned)}
+                    returned = None if found.returned is None else {"returned": await kept_return(found.returned, keep)}
                     return Answer(True, f"{wanted.tool} says so itself.", found.reference, returned)
                 case DidNotHappen():
                     return Answer(False, found.reason)
@@ -130,12 +143,12 @@ def answer_of(execution: Execution, record: OperationRecord) -> dict[str, Any]:
 async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
     """Run the tool of the branch that asked for it. Any exception but its own words for the model leaves a doubt."""
     del wanted
-    tool = at_hand.get()
+    at = at_hand.get()
     sending = call.sending()
     told = await asyncio.to_thread(sending.__enter__)  # it waits for a commit
     returned: dict[str, Any] = {}
     try:
-        said = await said_by(tool, once=True)
+        said = await said_by(at.tool, at.keep, once=True)
         if "returned" in said:
             returned = said
             told.reply(200, {"id": call.operation_id})
@@ -148,25 +161,35 @@ async def call_once(call: Call, wanted: ToolCall) -> ToolReceipt:
     return ToolReceipt(reference=call.operation_id, returned=returned)
 
 
-async def said_by(tool: Called, *, once: bool = False) -> dict[str, Any]:
+async def said_by(tool: Called, keep: Keep, *, once: bool = False) -> dict[str, Any]:
     """`{returned}`, or the tool's own words for the model: `{retry}`, `{failed}`, or `{approval}` where it asks for one.
 
     `once`: its words answer no other exception. A connection that broke, a time limit, an answer that could not be read: who
     turns these into `ModelRetry` does not know whether the tool acted, and "try again" would pay twice.
     """
     try:
-        return {"returned": returned_plain(await tool())}
+        value = await tool()
     except (ModelRetry, ToolFailed) as word:
         if once and word.__context__ is not None:
             raise
-        return {"retry" if isinstance(word, ModelRetry) else "failed": word.message}
+        return words_of({"retry" if isinstance(word, ModelRetry) else "failed": word.message})
     except ApprovalRequired:
         return {"approval": True}
     except CallDeferred:  # its function has run, and may have begun something
-        return {"returned": returned_plain(OUTSIDE)}
+        value = OUTSIDE
+    return {"returned": await kept_return(value, keep)}
 
 
-def telling(reader: Reader, record: OperationRecord) -> str:
+def told_receipt(receipt: ReceiptRecord, whole: Whole) -> str:
+    """A receipt as the model reads it in a later turn: JSON, with all that a tool returned."""
+    plain = whole_receipt(receipt.body, whole)
+    returned: Any = plain.get("returned")
+    if isinstance(returned, dict) and "returned" in returned:
+        plain = plain | {"returned": whole(cast("dict[str, Any]", returned)["returned"])}
+    return compact(plain)
+
+
+def telling(reader: Reader, record: OperationRecord, whole: Whole) -> str:
     """One sentence for the model about a call that was interrupted, once it is closed."""
     wanted = ToolCall.model_validate_json(record.payload)
     what = f"The interrupted call of {wanted.tool} (op-{record.number})"
@@ -175,7 +198,7 @@ def telling(reader: Reader, record: OperationRecord) -> str:
         if receipt is None:
             return f"{what} has happened."
         body = ToolReceipt.model_validate_json(receipt.body)
-        returned = (body.returned or {}).get("returned")
+        returned = whole((body.returned or {}).get("returned"))
         gave = "" if returned is None else f" It returned {json.dumps(returned['value'], ensure_ascii=False)}."
         return f"{what} has happened; its reference is {receipt.reference}.{gave}"
     said: dict[str, Any] = parsed(record.resolution) if record.resolution else {}

@@ -2,20 +2,25 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+from counterfoil.engine.call_tool import TOOL
+from counterfoil.engine.receipts import beside
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.proposal import ProposalRecord
+from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.store.artifacts import ArtifactStore, kept_as
 from counterfoil.store.port import Reader
 
 
 def named_artifacts(reader: Reader) -> list[str]:
-    """The digests of sources of proposals, evidence of resolutions and inputs of models, each once, in order."""
+    """The digests of sources of proposals, evidence of resolutions, what models were asked and answered, and what tools
+    returned, each once, in order."""
     sources = (source for row in reader.rows(ProposalRecord) for source in json.loads(row.sources))
     named = {source["digest"] for source in sources}
     named.update(digest for _, entry in reader.journal() for digest in _of_entry(entry))
+    named.update(digest for receipt in reader.rows(ReceiptRecord) for digest in _in_receipt(receipt))
     return sorted(named)
 
 
@@ -27,9 +32,26 @@ def lost_artifacts(store: ArtifactStore, named: list[str]) -> list[str]:
 def _of_entry(entry: Entry) -> Iterator[str]:
     if entry.kind is EntryKind.RESOLVED:
         yield from filter(None, [_data(entry).get("evidence_digest")])
+        yield from _returned(_data(entry).get("returned"))
+    elif entry.kind is EntryKind.STEP and (entry.name or "").startswith(TOOL):
+        yield from _returned(_data(entry).get("out"))
     elif entry.kind in (EntryKind.ASKED, EntryKind.DECISION):
         # What a model was given and what it answered stand in their entries; a large one is kept beside, and only named there.
         yield from filter(None, map(kept_as, _data(entry).values()))
+
+
+def _in_receipt(receipt: ReceiptRecord) -> Iterator[str]:
+    """A long receipt, or a long return of an undeclared tool, is only named there."""
+    if '"artifact"' in receipt.body:
+        plain = json.loads(receipt.body)
+        yield from filter(None, [beside(plain)])
+        yield from _returned(plain.get("returned"))
+
+
+def _returned(said: Any) -> Iterator[str]:
+    """Of what a tool said: `{returned}`, which may only name it."""
+    if isinstance(said, dict):
+        yield from filter(None, [kept_as(cast("dict[str, Any]", said).get("returned"))])
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import own_end
 from counterfoil.engine.steps import CountTry
-from counterfoil.model.codec import BODY_LIMIT, compact
+from counterfoil.model.codec import BODY_LIMIT, compact, storable
 from counterfoil.rules.replay import Outcome
 
 RESERVE_MICROS = 50_000  # 0.05 USD held back for each call in flight
@@ -104,7 +104,8 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
     execution.noted(entry, asked) if entry.sequence > journal.seen else None
     try:
         answer = await _unless_cancelled(execution, question)
-        output = (await _kept(execution, {"output": answer.output}))["output"]
+        # It is paid: half a character in it is told as one that is missing, and is no reason to ask again.
+        output = (await _kept(execution, {"output": storable(answer.output)}))["output"]
     except Exception as problem:
         tried = {"in": digest, "n": called + 1, "problem": said(problem)}
         count = CountTry(

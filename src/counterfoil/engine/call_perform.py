@@ -12,10 +12,11 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.proposals import Intent, Prepare, Propose
+from counterfoil.engine.receipts import whole_receipt
 from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model import ids
 from counterfoil.model.artifact import Artifact
-from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of, parsed
+from counterfoil.model.codec import BODY_LIMIT, canonical, compact, digest_of
 from counterfoil.model.errors import OperationFailed, Refused, ReviewExpired, ReviewRejected, TimedOut
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.people import owner_of
@@ -239,5 +240,7 @@ def _receipt(execution: Execution, operation: Operation[Any, Any], record: Opera
         receipt = reader.get(ReceiptRecord, record.receipt_id or "")
     assert receipt is not None, "a succeeded operation has a receipt"
     return loaded(
-        signature_of(operation.function, skip=1).result, parsed(receipt.body), where=f"the receipt of {operation.name}"
+        signature_of(operation.function, skip=1).result,
+        whole_receipt(receipt.body, execution.opened.artifacts.whole),
+        where=f"the receipt of {operation.name}",
     )

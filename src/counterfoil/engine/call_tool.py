@@ -24,6 +24,7 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.rules.replay import Outcome
 
+TOOL = "tool "  # how the name of a safe tool's step begins
 INTERRUPTED = "interrupted"
 HELD = "held"
 HEARD = "heard"

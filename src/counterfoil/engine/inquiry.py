@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from counterfoil.engine.advance import Advanced
@@ -14,15 +15,17 @@ from counterfoil.engine.reconcile import LONGEST_LOOKUP_S
 from counterfoil.engine.resolve import Resolution, Resolve
 from counterfoil.engine.situation import Target
 from counterfoil.engine.verb import RunVerb
-from counterfoil.model.codec import compact, parsed
+from counterfoil.model.codec import compact, is_storable, parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, pause_before
 from counterfoil.rules.recovery import Ask, Kind
+from counterfoil.store.port import StorageError
 from counterfoil.store.transaction import Transaction
 
+LONGEST_WORD = 2_000  # characters of a reference or a reason
 _OVERTAKEN = frozenset({"stale_version", "not_in_doubt", "attempt_live"})  # somebody else has moved it meanwhile
 
 
@@ -38,10 +41,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """`function` is its name, for the record. `ask` gives None as long as nobody knows; what it raises counts as that."""
+    """`function` is its name, for the record. `ask` gives None as long as nobody knows; what it raises counts as that.
+
+    `ask` is given what keeps a long return beside the journal: bytes in, their digest out.
+    """
 
     function: str
-    ask: Callable[[], Awaitable[Answer | None]]
+    ask: Callable[[Callable[[bytes], Awaitable[str]]], Awaitable[Answer | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,31 @@ def next_question(execution: Execution, operation: Operation[Any, Any], advanced
     return NextQuestion(inquiry, Wait("receiver", record.operation_id, journal.last_try_at[place], at, None, sentence))
 
 
+def _usable(answer: Answer | None) -> Answer | None:
+    """What it says stands in the record for ever. Raises ValueError for what no record can hold: then it has said nothing."""
+    if answer is None:
+        return None
+    texts = {"reference": answer.reference, "reason": answer.reason}
+    for name, text in texts.items():
+        if name == "reference" and not answer.happened:
+            continue
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"its answer cannot be used: the {name} is {text!r:.80}, not a text")
+        if not is_storable(text):
+            raise ValueError(
+                f"its answer cannot be used: the {name} {text!r:.80} has a character that cannot be stored"
+            )
+        if len(text) > LONGEST_WORD:
+            raise ValueError(
+                f"its answer cannot be used: the {name} has {len(text)} characters, at most {LONGEST_WORD}"
+            )
+    return answer
+
+
+async def _kept(execution: Execution, content: bytes) -> str:
+    return (await asyncio.to_thread(execution.opened.artifacts.save, content, name="tool return")).digest
+
+
 async def ask(execution: Execution, inquiry: Inquiry, record: OperationRecord, target: Target) -> None:
     """One question. Its answer closes the operation; where a person was quicker, it says nothing more."""
     n = execution.journal.tries.get(asked_at(record.operation_id), 0) + 1
@@ -129,7 +160,9 @@ async def ask(execution: Execution, inquiry: Inquiry, record: OperationRecord, t
     limit = asyncio.timeout(LONGEST_LOOKUP_S)
     try:
         async with limit:
-            answer = await inquiry.ask()
+            answer = _usable(await inquiry.ask(partial(_kept, execution)))
+    except StorageError:
+        raise  # this database, and not the function: it is asked again once the disk has room
     except Exception as failed:
         problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
     if answer is None:

@@ -17,8 +17,9 @@ from counterfoil.engine.gate import gated_name
 from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.receipts import LONGEST_REFERENCE, kept_receipt
 from counterfoil.engine.situation import Target, called_of, target_of
-from counterfoil.model.codec import canonical, digest_of, parsed
+from counterfoil.model.codec import canonical, digest_of, parsed, storable
 from counterfoil.model.contract_parts import Found, Seen
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord
@@ -62,7 +63,7 @@ async def ask_receiver(
         ask = OperationAsk(record.operation_id, key, first, reader)
         async with limit:
             seen = await invoke_lookup(lookup.function, ask, payload)
-        found, complete = _found(operation, seen), seen.complete
+        found, complete = await _found(opened, operation, seen), seen.complete
     except LookupUnreachable as unreachable:
         problem = str(unreachable) or "unreachable"
     except Exception as failed:
@@ -71,15 +72,17 @@ async def ask_receiver(
     return await opened.write(verb)
 
 
-def _found(operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, Any]]:
+async def _found(opened: Opened, operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, Any]]:
     """What was seen, as evidence: reference, digest of the content where it shows, and the typed receipt."""
     result = signature_of(operation.function, skip=1).result
     records: Sequence[Found[Any]] = seen.records
     return [
         {
-            "reference": record.receipt.reference,
+            "reference": storable(record.receipt.reference)[:LONGEST_REFERENCE],
             "digest": None if record.payload is None else _digest(record.payload),
-            "receipt": dumped(result, record.receipt, where="the receipt of a lookup"),
+            "receipt": await kept_receipt(
+                opened.artifacts, dumped(result, record.receipt, where="the receipt of a lookup")
+            ),
         }
         for record in records
     ]

@@ -12,6 +12,7 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
+from counterfoil.engine.receipts import kept_receipt
 from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
 from counterfoil.engine.withdraw import Withdraw
@@ -182,7 +183,9 @@ async def attempt(
         return
     exchange = call.exchange or Exchange("nothing", False, problem="the attempt ended before its first byte")
     meaning = classify(operation.contract, exchange)
-    receipt = _receipt(signature.result, result, exchange) if meaning is Meaning.APPLIED else None
+    receipt = None
+    if meaning is Meaning.APPLIED:
+        receipt = await kept_receipt(execution.opened.artifacts, _receipt(signature.result, result, exchange))
     await execution.write(
         EndAttempt(
             execution.run.run_id, target, gate.attempt.attempt_id, execution.run.fence, exchange, meaning, receipt

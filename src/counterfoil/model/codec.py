@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from typing import Any
+import re
+from typing import Any, cast
 
 import rfc8785
 
@@ -37,6 +38,29 @@ def compact(value: Any) -> str:
         # Half a character, as a receiver's JSON may bring: it has no UTF-8, but an escape, and must not stop the writer.
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text
+
+
+# Half a character has no UTF-8 form, and a NUL ends a text in some databases.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(value: Any) -> Any:
+    """A JSON value from outside whose every text can be stored: what cannot be becomes U+FFFD, as where bytes are decoded.
+
+    For what is told and read. What identifies something (a reference, an id) is refused instead: see `is_storable`.
+    """
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {storable(name): storable(each) for name, each in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list):
+        return [storable(each) for each in cast("list[Any]", value)]
+    return value
+
+
+def is_storable(text: str) -> bool:
+    """Whether every character of a text has a place in a database's text."""
+    return _UNSTORABLE.search(text) is None
 
 
 def parsed(text: str | None) -> Any:

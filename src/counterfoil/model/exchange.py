@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from counterfoil.model.codec import compact
+
 Reached = Literal["nothing", "connected", "request", "headers", "body"]
 KEPT = 64 * 1024  # bytes of a reply's body that are kept as evidence
 _NEVER_KEPT = frozenset({"set-cookie", "authorization", "www-authenticate", "proxy-authenticate"})
@@ -45,7 +47,7 @@ class Exchange:
             text, encoding = body.decode(), "text"
         except UnicodeDecodeError:
             text, encoding = base64.b64encode(body).decode(), "base64"
-        return json.dumps(
+        return compact(
             {
                 "reached": self.reached,
                 "sent": self.sent,
@@ -57,9 +59,7 @@ class Exchange:
                 "problem": self.problem,
                 "request_digest": self.request_digest,
                 "replayed": self.replayed,
-            },
-            separators=(",", ":"),
-            ensure_ascii=False,
+            }
         )
 
     @classmethod

@@ -86,6 +86,11 @@ class SqliteDatabase:
             except apsw.Error as problem:
                 self._give_up(connection, problem)
                 raise storage_error(problem, self._busy_seconds) from problem
+            except (
+                UnicodeEncodeError
+            ) as problem:  # a column's text that a verb did not look at; alone, only it is refused
+                self._roll_back(connection)
+                raise Refused("unserializable", where="a text", problem=str(problem)) from problem
             except BaseException:
                 self._roll_back(connection)
                 raise

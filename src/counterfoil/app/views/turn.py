@@ -73,7 +73,9 @@ class _Telling:
             if item["kind"] == "decision":
                 ended_well = item is newest and self._run.state is RunState.COMPLETED
                 otherwise = "answer" if ended_well else "not_done" if over else "not_begun"
-                item["calls"] = [call.view(self._reader, self._operations, otherwise) for call in item["calls"]]
+                item["calls"] = [
+                    call.view(self._reader, self._operations, otherwise, self._whole) for call in item["calls"]
+                ]
         return self._items
 
     def _call_at(self, position: str | None) -> Call | None:

@@ -78,7 +78,9 @@ class Call:
         elif kind is EntryKind.TRY_FAILED:
             self.tries += 1
 
-    def view(self, reader: Reader, operations: Mapping[str, OperationRecord], otherwise: str) -> dict[str, Any]:
+    def view(
+        self, reader: Reader, operations: Mapping[str, OperationRecord], otherwise: str, whole: Whole
+    ) -> dict[str, Any]:
         """`{n, tool, what, state, arguments, returned, failed, tries, was_interrupted, operations, children, sequence}`.
 
         `what`: safe, operation, undeclared, run (a part of the workflow), or None where it left nothing to tell it by. `state`:
@@ -89,7 +91,7 @@ class Call:
         records = [operations[each] for each in self.operations if each in operations]
         undeclared = next((record for record in records if record.undeclared), None)
         if undeclared is not None:
-            self._undeclared(reader, undeclared)
+            self._undeclared(reader, undeclared, whole)
         state = self._state(records, otherwise)
         runs = [reader.get(RunRecord, each) for each in self.children]
         return {
@@ -124,12 +126,12 @@ class Call:
             return "running"
         return otherwise if self.told is None else "not_run"
 
-    def _undeclared(self, reader: Reader, record: OperationRecord) -> None:
+    def _undeclared(self, reader: Reader, record: OperationRecord, whole: Whole) -> None:
         """What the tool gave, or said when it refused."""
         receipt = None if record.receipt_id is None else reader.get(ReceiptRecord, record.receipt_id)
         if receipt is not None:
-            given: dict[str, Any] = parsed(receipt.body).get("returned") or {}
-            self.returned = _text(given["value"]) if "value" in given else None
+            given = parsed(receipt.body).get("returned")
+            self.returned, _ = (None, None) if given is None else _outcome(given, whole)
             return
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
         if attempts and attempts[-1].answer_status == _REFUSED and attempts[-1].exchange:
@@ -156,12 +158,12 @@ def _arguments(given: Any) -> Any:
 
 def _outcome(out: Any, whole: Whole) -> tuple[str | None, str | None]:
     try:
-        return _spoken(whole(out))
+        return _spoken(out, whole)
     except Refused as refused:
         return f"It cannot be read any more: {refused.message}", None
 
 
-def _spoken(given: Any) -> tuple[str | None, str | None]:
+def _spoken(given: Any, whole: Whole = lambda value: value) -> tuple[str | None, str | None]:
     """(what it returned, what it said in place of that)"""
     if not isinstance(given, dict):
         return _text(given), None
@@ -169,7 +171,7 @@ def _spoken(given: Any) -> tuple[str | None, str | None]:
     for word in ("retry", "failed"):
         if said.get(word):
             return None, str(said[word])
-    returned: Any = said.get("returned") or {}
+    returned: Any = whole(said.get("returned") or {})
     return _text(returned.get("value")), None
 
 
