@@ -104,6 +104,13 @@ def test_what_comes_meanwhile_waits_or_is_refused_and_the_turn_is_aborted(here: 
     assert shown(here.post("/conversations/busy/abort", {})) == (409, "nobody_at_work")
 
 
+def test_a_revision_needs_an_answer_of_a_model(here: Served) -> None:
+    here.post("/conversations", message("hello", "revised"))
+    here.house.cli.drive()
+    assert shown(here.post("/conversations/revised/revise", {"reason": "too short"})) == (409, "nothing_to_revise")
+    assert shown(here.post("/conversations/revised/revise", {})) == (422, "invalid_payload")
+
+
 def test_lists_and_transcripts_come_in_parts(here: Served) -> None:
     for n in range(3):
         here.post("/conversations", message(f"say {n}", "parts", when_busy="follow_up"))

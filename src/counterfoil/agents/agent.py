@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version as version_of
 from typing import Any, Optional, Union, cast, get_origin
@@ -68,8 +68,9 @@ def durable_agent(
 
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
         talk = await asyncio.to_thread(talk_of, run.execution)
-        recorded = Recorder(run, asking, undeclared)
+        recorded = Recorder(run, replace(asking, revision=talk.revision), undeclared)
         begin_turn(run.execution)
+        run.execution.lineage = () if talk.revision is None else talk.revision.lineage
         if talk.kind is TurnKind.COMPACTION:
             await recorded.compacts(agent, talk.history)
             return None

@@ -17,8 +17,10 @@ from counterfoil.agents.messages import returned_of, returned_plain
 from counterfoil.agents.undeclared import AtHand, Called, ToolCall, Undeclared, answer_of, at_hand, said_by, telling
 from counterfoil.engine.call_perform import payload_adapter
 from counterfoil.engine.call_tool import TOOL, Interrupted, again, held, once_only, receipt_of
+from counterfoil.engine.call_wait import microseconds
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step, Workflow, loaded
+from counterfoil.engine.leaving import unless_cancelled
 from counterfoil.model.budget import Retry
 from counterfoil.model.codec import compact
 from counterfoil.model.conversation import Turn
@@ -121,7 +123,7 @@ class Calls:
 
     async def _through(self, operation: Operation[Any, Any], wanted: ToolCall, call: Called) -> dict[str, Any]:
         """Once only, through the ledger: what the tool said. Raises ToolFailed for what the model hears instead."""
-        token = at_hand.set(AtHand(call, self._keep))
+        token = at_hand.set(AtHand(partial(self._while_wanted, call, operation), self._keep))
         try:
             record = await once_only(self._execution, operation, wanted)
         except ReviewRejected as rejected:
@@ -139,11 +141,17 @@ class Calls:
             )
         return self._said(wanted.tool, record)
 
+    async def _while_wanted(self, call: Called, operation: Operation[Any, Any], **how: Any) -> Any:
+        """Nobody knows what it did if it is left. A cancelled run waits for it, and at most its longest time."""
+        longest = microseconds(operation.contract.request_timeout)
+        over = TimeoutError("the run was cancelled, and the tool's longest time is over")
+        return await unless_cancelled(self._execution, call(**how), over, within_us=longest)
+
     def _said(self, name: str, record: OperationRecord) -> dict[str, Any]:
         receipt = receipt_of(self._execution, record)
         if receipt is None:
-            with suppress(LookupError):
-                return answer_of(self._execution, record)
+            with suppress(LookupError), self._execution.opened.read() as reader:
+                return answer_of(reader, record)
             if record.resolution is not None:
                 raise ToolFailed(self.telling(record))
             raise ToolFailed(f"{name} was not run: {record.withdrawn or record.reason or 'refused'}.")

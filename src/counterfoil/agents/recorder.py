@@ -25,6 +25,7 @@ from counterfoil.engine.call_tool import heard
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.execution import must_have_met
 from counterfoil.engine.patience import patiently
+from counterfoil.engine.revising import Revision
 from counterfoil.model.codec import compact
 
 T = TypeVar("T")
@@ -36,10 +37,13 @@ class Asking:
 
     agent: str
     versions: Versions
+    revision: Revision | None = None
 
     def facts(self, model: str | None) -> dict[str, Any]:
         """What stands in the request and in the decision."""
-        return {"agent": self.agent, "model": model} | self.versions.facts()
+        revision = self.revision
+        revised = {} if revision is None else {"revises": revision.revises, "reason": revision.reason}
+        return {"agent": self.agent, "model": model} | self.versions.facts() | revised
 
 
 class Recorder:

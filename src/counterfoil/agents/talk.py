@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.agents.history import history_before
 from counterfoil.engine.admission import Admit, Admitted, WhenBusy, seen_of
 from counterfoil.engine.execution import Execution
+from counterfoil.engine.revising import Revision, revision_of
 from counterfoil.engine.submission import submission
 from counterfoil.model.codec import parsed
 from counterfoil.model.conversation import ConversationRecord, TurnKind, TurnRecord
@@ -22,6 +23,7 @@ class Talk:
     conversation: str | None = None
     history: list[dict[str, Any]] = field(default_factory=lambda: [])
     settings: dict[str, Any] = field(default_factory=lambda: {})
+    revision: Revision | None = None
 
 
 def talk_of(execution: Execution) -> Talk:
@@ -32,9 +34,9 @@ def talk_of(execution: Execution) -> Talk:
         if turn is None:
             return Talk()
         conversation = reader.get(ConversationRecord, turn.conversation_id)
-        history = history_before(opened, reader, run_id)
+        history, revision = history_before(opened, reader, run_id), revision_of(reader, run_id)
     assert conversation is not None, "a turn belongs to a conversation"
-    return Talk(turn.kind, conversation.name, history, parsed(conversation.settings))
+    return Talk(turn.kind, conversation.name, history, parsed(conversation.settings), revision)
 
 
 async def compact_after(execution: Execution, durable: "DurableAgent", talk: Talk, tokens: int) -> None:

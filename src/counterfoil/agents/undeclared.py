@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry
@@ -16,12 +16,10 @@ from pydantic_ai.exceptions import ToolFailed
 from counterfoil.agents.declared import Declared, DidNotHappen, Happened
 from counterfoil.agents.kept_returns import Keep, kept_return, words_of
 from counterfoil.engine.definitions import Operation
-from counterfoil.engine.execution import Execution
 from counterfoil.engine.inquiry import Answer, Inquiry
 from counterfoil.engine.invoke import invoke_lookup
 from counterfoil.engine.port import Call
-from counterfoil.engine.receipts import whole_receipt
-from counterfoil.model.codec import compact, parsed
+from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract, When
 from counterfoil.model.errors import Refused
 from counterfoil.model.money import Target
@@ -131,10 +129,9 @@ class Undeclared:
         return Inquiry(f"{function.__module__}:{function.__qualname__}", ask)
 
 
-def answer_of(execution: Execution, record: OperationRecord) -> dict[str, Any]:
+def answer_of(reader: Reader, record: OperationRecord) -> dict[str, Any]:
     """What a tool said that ended without a result. Raises LookupError where it said nothing."""
-    with execution.opened.read() as reader:
-        attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
+    attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
     if not attempts or attempts[-1].answer_status != 422 or not attempts[-1].exchange:
         raise LookupError(record.operation_id)
     return parsed(parsed(attempts[-1].exchange)["body"])
@@ -178,15 +175,6 @@ async def said_by(tool: Called, keep: Keep, *, once: bool = False) -> dict[str, 
     except CallDeferred:  # its function has run, and may have begun something
         value = OUTSIDE
     return {"returned": await kept_return(value, keep)}
-
-
-def told_receipt(receipt: ReceiptRecord, whole: Whole) -> str:
-    """A receipt as the model reads it in a later turn: JSON, with all that a tool returned."""
-    plain = whole_receipt(receipt.body, whole)
-    returned: Any = plain.get("returned")
-    if isinstance(returned, dict) and "returned" in returned:
-        plain = plain | {"returned": whole(cast("dict[str, Any]", returned)["returned"])}
-    return compact(plain)
 
 
 def telling(reader: Reader, record: OperationRecord, whole: Whole) -> str:

@@ -1,7 +1,7 @@
 """A conversation as JSON lines: a line says what it is, one each of its turns, entries, kept inputs and documents, one the end."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -23,7 +23,7 @@ from counterfoil.app.imported_lines import (
 from counterfoil.app.views.conversation import past_of, text_of
 from counterfoil.engine.importing import ImportConversation, PastEntry, PastTurn, PastVersion
 from counterfoil.engine.opened import Opened
-from counterfoil.model.codec import compact, digest_of, parsed
+from counterfoil.model.codec import BODY_LIMIT, compact, digest_of, parsed
 from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnKind, TurnRecord
 from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.errors import Refused
@@ -57,9 +57,10 @@ def _lines(opened: Opened, reader: Reader, conversation: ConversationRecord) -> 
     kept: set[str] = set()
     past = [(t, r) for t, r in past_of(reader, conversation) if r.state.ended and t.kind is not TurnKind.STEER]
     for n, (turn, run) in enumerate(reversed(past), start=1):
-        yield _turn(n, turn, run)
+        entries = reader.entries(run.run_id)
+        yield _turn(n, turn, run) | _closing(opened, reader, entries)
         texts = {said.sequence: said.text for said in reader.find(MessageRecord, "run_id", run.run_id)}
-        for entry in reader.entries(run.run_id):
+        for entry in entries:
             if entry.kind in SAID:
                 line = _entry(n, entry, texts.get(entry.sequence))
                 for digest in filter(None, map(kept_as, line["data"].values())):
@@ -91,6 +92,15 @@ def _turn(n: int, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
 def _request_id(turn: TurnRecord, run: RunRecord) -> str:
     """As its sender named it, also where it was said elsewhere first."""
     return run.request_id if turn.message_key is None else turn.message_key.partition("\x1f")[2]
+
+
+def _closing(opened: Opened, reader: Reader, entries: Sequence[Entry]) -> dict[str, Any]:
+    """What became of the calls of its last answer stands in entries and rows that stay here: it goes along as it is told."""
+    if not any(entry.kind is EntryKind.DECISION for entry in entries):
+        return {}
+    from counterfoil.agents.history import closing_of
+
+    return {"closing": closing_of(reader, entries[0].run_id, opened.artifacts.whole)}
 
 
 def _entry(n: int, entry: Entry, text: str | None) -> dict[str, Any]:
@@ -127,7 +137,7 @@ def import_of(opened: Opened, content: bytes, name: str | None, by: str | None) 
     first = lines.first
     for kept in lines.artifacts.values():
         opened.artifacts.save(kept.encode(), name="imported")
-    turns = tuple(_past(turn, lines.entries.get(turn.n, []), lines.documents) for turn in lines.turns)
+    turns = tuple(_past(opened, turn, lines) for turn in lines.turns)
     return ImportConversation(
         opened.installation_id, name or first.name, digest_of(content), first.agent, compact(first.settings), turns, by
     )
@@ -186,9 +196,13 @@ def _taken(found: _Read | None, line: Any) -> _Read:
         case "turn":
             found.turns.append(turn_of(line, n + 1))
         case "entry":
-            found.entries.setdefault(n, []).append(entry_of(line, n, found.artifacts))
+            entry, before = entry_of(line, n, found.artifacts), found.entries.setdefault(n, [])
+            asked = {each.place for each in before if each.kind == EntryKind.ASKED}
+            if entry.kind == EntryKind.DECISION and entry.place not in asked:
+                raise ValueError("no question stands before it")
+            before.append(entry)
         case "document":
-            name = line.get("name")
+            name: Any = cast("dict[str, Any]", line).get("name")
             found.documents.append(document_of(line, n, sum(each.name == name for each in found.documents)))
         case "artifact":
             artifact = artifact_of(line)
@@ -205,16 +219,25 @@ def _said(problem: Exception) -> str:
     return str(problem)
 
 
-def _past(turn: TurnLine, entries: list[EntryLine], documents: list[DocumentLine]) -> PastTurn:
+def _past(opened: Opened, turn: TurnLine, lines: _Read) -> PastTurn:
     kind = TurnKind(turn.kind)
     return PastTurn(
         kind if kind in _PAST else TurnKind.IMPORTED, turn.agent, turn.version, turn.text, RunState(turn.state),
         None if turn.result is None else compact(turn.result), turn.at,
-        tuple(PastEntry(EntryKind(e.kind), e.place, e.name, _unspent(e), e.at, e.text) for e in entries),
-        tuple(PastVersion(d.name, d.version, d.body, d.at) for d in documents if d.n == turn.n),
+        tuple(PastEntry(EntryKind(e.kind), e.place, e.name, _unspent(e), e.at, e.text) for e in lines.entries.get(turn.n, [])),
+        tuple(PastVersion(d.name, d.version, d.body, d.at) for d in lines.documents if d.n == turn.n),
         turn.note,
         turn.request_id,
+        _shortened(opened, turn.closing),
     )  # fmt: skip
+
+
+def _shortened(opened: Opened, closing: list[dict[str, Any]] | None) -> Any:
+    """Beside the journal where it is long."""
+    text = compact(closing)
+    if len(text) <= BODY_LIMIT // 2:
+        return closing
+    return {"artifact": opened.artifacts.save(text.encode(), name="imported").digest}
 
 
 def _unspent(entry: EntryLine) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from counterfoil.app import conversation_file as file
 from counterfoil.app.access.actor import Actor, named
 from counterfoil.app.registration import check_owners
+from counterfoil.app.revisions import LONGEST_REASON, revision_for
 from counterfoil.app.runs import LONGEST_REQUEST_ID
 from counterfoil.app.views.conversation import conversation_view, past_of, queue_of, turn_view
 from counterfoil.app.views.document import documents_of
@@ -19,9 +20,10 @@ from counterfoil.engine.cancelling import cancelling
 from counterfoil.engine.conversations import LONGEST_NAME, ChangeSettings, Fork, HandOff, Reset, check_settings
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of, takes_turns
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.revising import Revision
 from counterfoil.engine.submission import submission
 from counterfoil.model import ids
-from counterfoil.model.codec import parsed
+from counterfoil.model.codec import digest_of, parsed
 from counterfoil.model.conversation import ConversationRecord, TurnKind, TurnRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.run import RunRecord
@@ -149,6 +151,26 @@ class Conversations:
         )
         return self._accepted(opened, admitted)
 
+    async def revise(self, conversation: str, *, reason: str, by: Actor | str | None = None) -> dict[str, Any]:
+        """Ask anew about the message that was answered last, with the reason: a turn whose decisions carry `revises`. As `send`.
+
+        Both versions stay. What the earlier one did outside is told to the model; a call that is equal to one of it is held as
+        a possible repeat. Asked for again while it is at work, with the same reason, it is the same turn.
+
+        Raises Refused: nothing_to_revise, conversation_busy, not_found, usage.
+        """
+        _checked(reason, "reason", LONGEST_REASON)
+        opened = self._opened()
+        with opened.read() as reader:
+            known = conversation_of(reader, conversation)
+            revision = revision_for(reader, known, reason)
+        request_id = f"revise {revision.revises} in {known.conversation_id} {digest_of(reason.encode())[7:19]}"
+        workflow = agent_of(opened, known.agent)
+        admitted = await admit(
+            opened, workflow, revision.text, known.name, request_id, WhenBusy.REJECT, by=named(by), kind=revision
+        )
+        return self._accepted(opened, admitted)
+
     def answered_by(self, run_id: str) -> str:
         """The run whose result answers a message: its own turn's, or for a steer that was read the turn that read it."""
         with self._opened().read() as reader:
@@ -266,9 +288,10 @@ async def admit(
     when_busy: WhenBusy,
     *,
     by: str | None = None,
-    kind: TurnKind = TurnKind.MESSAGE,
+    kind: TurnKind | Revision = TurnKind.MESSAGE,
 ) -> Admitted:
     """One message through the writer, looking again as often as the conversation moved on meanwhile."""
+    revision, kind = (kind, TurnKind.MESSAGE) if isinstance(kind, Revision) else (None, kind)
     where, adapter = signature_of(workflow.function, skip=1).inputs[0]
     plain = dumped(adapter, loaded(adapter, {"text": text, "conversation": conversation}, where=where), where=where)
     check_owners(opened.registry, opened)
@@ -277,7 +300,9 @@ async def admit(
     while True:
         with opened.read() as reader:
             seen = seen_of(reader, conversation_id, request_id)
-        verb = Admit.of(begun, opened.installation_id, conversation, seen, when_busy=when_busy, kind=kind)
+        verb = Admit.of(
+            begun, opened.installation_id, conversation, seen, when_busy=when_busy, kind=kind, revision=revision
+        )
         admitted: Admitted | None = await opened.write(verb)
         if admitted is not None:
             return admitted

@@ -8,7 +8,7 @@ from typing import Any
 from counterfoil.app.decision_usage import calls_in, summed
 from counterfoil.app.finding import known_id
 from counterfoil.app.views.decision import Around, Decided, conversation_of, decided_in, decision_view
-from counterfoil.app.views.verdict import VERDICTS, made_in, verdicts_of
+from counterfoil.app.views.verdict import VERDICTS, made_in, revised_by, verdicts_of
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
@@ -237,8 +237,9 @@ def _of_run(reader: Reader, run: RunRecord) -> list[Item]:
     around = Around.of(reader, run.run_id, entries)
     made = made_in(around, decisions)
     conversation = conversation_of(reader, run.run_id)
+    revised = {} if conversation is None else revised_by(reader, decisions, run)
     return [
-        (run, each, decision_view(run, each, conversation) | verdicts_of(run, each, around, decisions, made))
+        (run, each, decision_view(run, each, conversation) | verdicts_of(run, each, around, decisions, made, revised))
         for each in decisions
     ]
 

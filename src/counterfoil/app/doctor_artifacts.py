@@ -35,8 +35,9 @@ def _of_entry(entry: Entry) -> Iterator[str]:
         yield from _returned(_data(entry).get("returned"))
     elif entry.kind is EntryKind.STEP and (entry.name or "").startswith(TOOL):
         yield from _returned(_data(entry).get("out"))
-    elif entry.kind in (EntryKind.ASKED, EntryKind.DECISION):
-        # What a model was given and what it answered stand in their entries; a large one is kept beside, and only named there.
+    elif entry.kind in (EntryKind.ASKED, EntryKind.DECISION, EntryKind.FINISHED):
+        # What a model was given, what it answered and what an imported turn closed with stand in their entries; what is large
+        # is kept beside, and only named there.
         yield from filter(None, map(kept_as, _data(entry).values()))
 
 

@@ -54,6 +54,7 @@ class TurnLine(_Line):
     result: Any
     at: At
     note: str | None = None
+    closing: list[dict[str, Any]] | None = None  # what the history says behind its last answer
 
 
 class EntryLine(_Line):
@@ -166,6 +167,7 @@ def turn_of(line: Any, n: int) -> TurnLine:
         raise ValueError(f"turn {n} is missing")
     if not RunState(turn.state).ended:
         raise ValueError("the turn has not ended")
+    check_messages(turn.closing or [], "request")
     return turn
 
 

@@ -128,6 +128,17 @@ def compact(invocation: Invocation, conversation: Which, by: By = None) -> Any:
     return awaited(invocation.with_code().conversations.compact(conversation, by=by))
 
 
+@conversations.command("revise", data="SENT", shows=pages.sent)
+def revise(
+    invocation: Invocation,
+    conversation: Which,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="What is wrong with it; the model reads it.")],
+    by: By = None,
+) -> Any:
+    """Have the newest answer revised: the agent answers the same message anew. Both versions stay."""
+    return awaited(invocation.with_code().conversations.revise(conversation, reason=reason, by=by))
+
+
 @conversations.command("abort", data=ABORTED, shows=pages.aborted)
 def abort(
     invocation: Invocation,

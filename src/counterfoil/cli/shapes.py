@@ -66,7 +66,7 @@ SHAPES: dict[str, str] = {
     "VERSION": "{version, digest, body, at, turn, written_by:{run_id, number, workflow, request_id, by}}",
     "TURN": (
         "{n, conversation, run_id, number, request_id, agent, kind: message|reset|handoff|compaction|steer|imported, state, "
-        "sentence, text, messages:[{role, text, at}], into, note, pending:[PENDING], at}"
+        "sentence, text, messages:[{role, text, at}], into, note, revises:{decision_id, reason}, pending:[PENDING], at}"
     ),
     "SENT": (
         "{admitted: new|follow_up|steer|existing, run_id, conversation_id, conversation, turn, into, number, state, reason, "

@@ -39,6 +39,10 @@ class ClientConversations:
             f"/conversations/{part(conversation)}", ConversationShown, cursor=cursor, limit=limit
         )
 
+    async def revise(self, conversation: str, *, reason: str) -> Sent:
+        """Have the newest answer revised. Raises Refused(nothing_to_revise, conversation_busy)."""
+        return await self._calls.act(f"/conversations/{part(conversation)}/revise", Sent, {"reason": reason})
+
     async def abort(self, conversation: str, *, reason: str = "", queued: bool = False) -> Aborted:
         """Cancel the turn at work; with `queued`, what waits for it, too. Raises Refused(nobody_at_work)."""
         body = {"reason": reason, "queued": queued}

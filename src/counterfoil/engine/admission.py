@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
 from counterfoil.engine.following import queued
+from counterfoil.engine.revising import Revision
 from counterfoil.engine.submit import Submit, begun_reads
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -110,6 +111,7 @@ class Admit(Submit):
     when_busy: WhenBusy = WhenBusy.REJECT
     kind: TurnKind = TurnKind.MESSAGE
     installation_id: str = ""
+    revision: Revision | None = None  # of the newest answer; what was asked for the next message stays asked for
     boundary: ClassVar[str] = "run.submitted"
 
     @classmethod
@@ -122,6 +124,7 @@ class Admit(Submit):
         *,
         when_busy: WhenBusy = WhenBusy.REJECT,
         kind: TurnKind = TurnKind.MESSAGE,
+        revision: Revision | None = None,
     ) -> "Admit":
         """The admission of a run that `submission` prepared, as a turn of this kind."""
         parts = {field.name: getattr(begun, field.name) for field in fields(begun)}
@@ -132,6 +135,7 @@ class Admit(Submit):
             when_busy=when_busy,
             kind=kind,
             installation_id=installation_id,
+            revision=revision,
         )
 
     @property
@@ -223,13 +227,14 @@ class Admit(Submit):
     def _accepted(self, tx: Transaction, conversation: ConversationRecord, run: RunRecord, as_: str) -> Admitted:
         n = conversation.turns + 1
         # A compaction is nobody's message: what was asked for the next one stays asked for.
-        own = self.kind is not TurnKind.MESSAGE
+        own = self.kind is not TurnKind.MESSAGE or self.revision is not None
         kind, following = (self.kind, conversation.next_kind) if own else (conversation.next_kind, TurnKind.MESSAGE)
         tx.put(run)
         note, noted = (None, conversation.next_note) if own else (conversation.next_note, None)
         tx.put(replace(conversation, head_run_id=run.run_id, turns=n, next_kind=following, next_note=noted))
         key = message_key(conversation.conversation_id, self.request_id)
         tx.put(TurnRecord(run.run_id, conversation.conversation_id, n, _head(conversation), kind, None, note, key))
-        said = {"conversation": conversation.name, "turn": n, "as": as_}
+        said: dict[str, Any] = {"conversation": conversation.name, "turn": n, "as": as_}
+        said |= {} if self.revision is None else self.revision.said()
         tx.append(self.run_id, EntryKind.SUBMITTED, name=self.workflow, data=self.said() | said)
         return Admitted(as_, run.run_id, conversation.conversation_id, n)

@@ -12,7 +12,7 @@ from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.definitions import Step
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
-from counterfoil.engine.invoke import own_end
+from counterfoil.engine.leaving import unless_cancelled
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, storable
 from counterfoil.rules.replay import Outcome
@@ -103,7 +103,8 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
         execution.catch_up()
     execution.noted(entry, asked) if entry.sequence > journal.seen else None
     try:
-        answer = await _unless_cancelled(execution, question)
+        over = RuntimeError("the run was cancelled while the model was asked")  # a try that failed, and nothing lost
+        answer = await unless_cancelled(execution, question.call(), over)
         # It is paid: half a character in it is told as one that is missing, and is no reason to ask again.
         output = (await _kept(execution, {"output": storable(answer.output)}))["output"]
     except Exception as problem:
@@ -121,21 +122,6 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
     )
     execution.noted(accepted, data)
     return None
-
-
-async def _unless_cancelled(execution: Execution, question: Question) -> Answer:
-    """The answer. A run that is cancelled meanwhile waits for none: the call is left, and counts as a try that failed."""
-    call = asyncio.ensure_future(own_end(question.call()))
-    cancelled = asyncio.ensure_future(execution.cancelled.wait())
-    try:
-        await asyncio.wait({call, cancelled}, return_when=asyncio.FIRST_COMPLETED)
-        if not call.done():
-            raise RuntimeError("the run was cancelled while the model was asked")
-        return call.result()
-    finally:
-        for part in (call, cancelled):
-            part.cancel()
-        await asyncio.gather(call, cancelled, return_exceptions=True)
 
 
 async def _kept(execution: Execution, given: dict[str, Any]) -> dict[str, Any]:

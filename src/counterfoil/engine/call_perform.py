@@ -55,6 +55,7 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
         review=operation.review_facts(),
         target=marks.target_in(typed),
         amount=marks.amount_in(typed, name=operation.name),
+        lineage=execution.lineage,
     ), typed
 
 

@@ -16,7 +16,9 @@ from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.inquiry import unasked
+from counterfoil.engine.leaving import unless_cancelled
 from counterfoil.engine.steps import EndStep
+from counterfoil.engine.suspension import Suspended
 from counterfoil.engine.waits import OpenTimer
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import OperationFailed
@@ -39,12 +41,16 @@ class Interrupted:
 
 
 async def again(execution: Execution, spec: Step, arguments: Any, once: Callable[[], Awaitable[Any]]) -> Outcome:
-    """A tool that may run again, as a step. Raises StepFailed when its tries are spent."""
+    """A tool that may run again, as a step: a run that is cancelled meanwhile leaves it. Raises StepFailed when its tries are spent."""
     digest = input_digest([arguments])
+
+    async def unless_left() -> Any:
+        return await unless_cancelled(execution, once(), Suspended())
+
     with execution.call(spec.name, digest) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
-            outcome = await execution.given(await tried(execution, position, spec, digest, once))
+            outcome = await execution.given(await tried(execution, position, spec, digest, unless_left))
         if outcome.failure is not None:
             raise execution.failures.recorded(outcome.failure, outcome.sequence)
         return outcome

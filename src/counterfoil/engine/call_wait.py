@@ -22,6 +22,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.rules.replay import Opened
 
 LOOK_AGAIN_US = 10_000_000
+CHILD = "child "  # how the name of such a call begins
 
 
 def microseconds(duration: timedelta) -> int:
@@ -184,7 +185,7 @@ async def child(execution: Execution, workflow: Workflow[Any, Any], given: Any, 
     signature = signature_of(workflow.function, skip=1)
     plain = dumped(signature.inputs[0][1], given, where=f"the input of {workflow.name}")
     refuse_turn(workflow, plain)
-    name = f"child {workflow.name}"
+    name = f"{CHILD}{workflow.name}"
     with execution.call(name, input_digest([plain, request_id])) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:

@@ -73,7 +73,8 @@ class AskToCancel(RunVerb):
         tx.put(replace(run, cancel_asked=1, heading="cancelled"))
         data = {"by": self.by, "reason": self.reason} | besides
         tx.append(run.run_id, EntryKind.CANCEL_ASKED, data=data)
-        if not any(in_doubt(each) and each.status is OperationStatus.UNKNOWN for each in operations):
+        doubt = any(in_doubt(each) and each.status is OperationStatus.UNKNOWN for each in operations)
+        if not doubt or run.state is RunState.WAITING:  # parked with its doubt, it stays so
             wake(tx, run.run_id)
 
 

@@ -49,7 +49,10 @@ class PastVersion:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """One turn as the file tells it. `kind` is message, reset, handoff or compaction."""
+    """One turn as the file tells it. `kind` is message, reset, handoff or compaction.
+
+    `closing`: what its history says behind the last answer, or the artifact that holds it; None where the file does not say.
+    """
 
     kind: TurnKind
     agent: str
@@ -62,6 +65,7 @@ class PastTurn:
     documents: tuple[PastVersion, ...] = ()
     note: str | None = None
     request_id: str | None = None
+    closing: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,7 @@ class ImportConversation(RunVerb):
             tx.put(DocumentVersionRecord(document_id, version.version, digest, version.body, run_id, n, version.at))
             wrote = {"document_id": document_id, "version": version.version, "digest": digest}
             tx.append(run_id, EntryKind.DOCUMENT, name=f"write {version.name}", data={"wrote": wrote, "imported": True})
-        tx.append(run_id, EntryKind.FINISHED, name=turn.state.value, data={"void": None, "imported": True})
+        closing = {} if turn.closing is None else {"closing": turn.closing}
+        tx.append(run_id, EntryKind.FINISHED, name=turn.state.value, data={"void": None, "imported": True} | closing)
         tx.seal()
         return run_id

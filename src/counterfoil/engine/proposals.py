@@ -1,6 +1,6 @@
 """Propose: a version of an operation's payload, with its digest. Prepare: the operation's identity becomes durable."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -41,6 +41,9 @@ class Intent:
     review: dict[str, Any] | None  # role, expires_us, owner
     target: str | None = None
     amount: Amount | None = None
+    lineage: tuple[
+        str, ...
+    ] = ()  # the runs of earlier versions of this answer: what they did is not done again unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class Prepare(RunVerb):
     def _intention(self, tx: Transaction, operation: OperationRecord) -> OperationRecord:
         """Rule of section 3: a business key names the intention; without one, an equal operation is held as a possible repeat."""
         if self.intent.business_key is None:
-            earlier = self._resolved_earlier(tx, operation) if operation.undeclared else (
+            earlier = self._equal_before(tx, operation) or self._resolved_earlier(tx, operation) if operation.undeclared else (
                 not self.intent.repeatable and self._equal_earlier(tx, operation)
             )  # fmt: skip
             if earlier and operation.reason is None:
@@ -230,9 +233,23 @@ class Prepare(RunVerb):
             and other.target == operation.target
             and other.resolution is not None
             and parsed(other.resolution).get("told", True)
-            for other in tx.find(OperationRecord, "run_id", self.run_id)
+            for other in self._in_lineage(tx)
             if other.operation_id != operation.operation_id and other.status is OperationStatus.SUCCEEDED
         )
+
+    def _equal_before(self, tx: Transaction, operation: OperationRecord) -> bool:
+        """An undeclared call that an earlier version of this answer made as well: in one turn it may be meant twice, here it is
+        for a person to say."""
+        return any(
+            (other.name, other.payload_digest) == (operation.name, operation.payload_digest)
+            and other.status is not OperationStatus.FAILED
+            for earlier in self.intent.lineage
+            for other in tx.find(OperationRecord, "run_id", earlier)
+        )
+
+    def _in_lineage(self, tx: Transaction) -> Iterator[OperationRecord]:
+        for run_id in (self.run_id, *self.intent.lineage):
+            yield from tx.find(OperationRecord, "run_id", run_id)
 
     def _equal_earlier(self, tx: Transaction, operation: OperationRecord) -> bool:
         return any(
@@ -240,7 +257,7 @@ class Prepare(RunVerb):
             and other.name == operation.name
             and other.payload_digest == operation.payload_digest
             and other.status is not OperationStatus.FAILED
-            for other in tx.find(OperationRecord, "run_id", self.run_id)
+            for other in self._in_lineage(tx)
         )
 
 
@@ -256,6 +273,7 @@ def _lineage(run_id: str, intent: Intent) -> tuple[Read, ...]:
         Read.by(ReviewRecord, "run_id", run_id),
         Read.key(ContractRecord, intent.contract_digest),
     ]
+    reads += [Read.by(OperationRecord, "run_id", earlier) for earlier in intent.lineage]
     if intent.business_key is not None:
         reads.append(Read.by(BusinessKeyRecord, "business_key", intent.business_key))
     return tuple(reads)

@@ -46,6 +46,11 @@ CONVERSATIONS = (
         "Nothing was cancelled; whatever it said last stands.",
     ),
     ErrorCode(
+        "nothing_to_revise",
+        "{conversation} has no answer that can be revised: {problem}.",
+        "Nothing was asked; say what you want as a message.",
+    ),
+    ErrorCode(
         "bad_setting",
         "The setting {name} cannot be {value}: {problem}.",
         "Nothing was changed.",

@@ -16,7 +16,7 @@ from counterfoil.rules.wishes import about_run
 
 _SAID = (RecordKind.CONVERSATION, RecordKind.DECISIONS)  # what entries hold besides what is said
 _KEPT = (*_SAID, RecordKind.WORKING_CONTEXT)  # what a file holds
-_TURN = {"text": RecordKind.CONVERSATION, "messages": RecordKind.CONVERSATION, "note": RecordKind.CONVERSATION}
+_TURN: dict[str, RecordKind] = dict.fromkeys(("text", "messages", "note", "revises"), RecordKind.CONVERSATION)
 _SENT = {"result": RecordKind.PAYLOADS}
 
 
@@ -96,6 +96,13 @@ class DeskConversations:
     async def compact(self, conversation: str) -> dict[str, Any]:
         """Tell what was said in short, in the person's name."""
         return await self._noun.compact(self._may(conversation), by=self._sight.actor)
+
+    async def revise(self, conversation: str, *, reason: str) -> dict[str, Any]:
+        """Ask anew about what was answered last, in the person's name."""
+        sent = await self._noun.revise(self._may(conversation), reason=reason, by=self._sight.actor)
+        with self._sight.look() as look:
+            run = look.run_of(sent["run_id"])
+            return without(sent, _SENT, lambda kind: look.reads_run(kind, run))
 
     async def settings(self, conversation: str, *, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change settings, in the person's name."""

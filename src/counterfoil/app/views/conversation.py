@@ -6,6 +6,7 @@ from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.pending import queued_view
 from counterfoil.engine.admission import seen_of
 from counterfoil.engine.following import QUEUED
+from counterfoil.engine.revising import revision_of
 from counterfoil.model.codec import parsed
 from counterfoil.model.conversation import ConversationRecord, MessageRecord, TurnRecord
 from counterfoil.model.run import RunRecord
@@ -32,13 +33,16 @@ def conversation_view(reader: Reader, conversation: ConversationRecord) -> dict[
 
 
 def turn_view(reader: Reader, turn: TurnRecord, run: RunRecord) -> dict[str, Any]:
-    """`{n, conversation, run_id, number, request_id, agent, kind, state, sentence, text, messages, into, note, pending, at}`.
+    """`{n, conversation, run_id, number, request_id, agent, kind, state, sentence, text, messages, into, note, revises,
+    pending, at}`.
 
     `text` is the message that was accepted; `messages` what was said in the turn: `[{role, text, at}]`. `into`: the run of
-    the turn that read it, for a steer. `note`: what whoever handed the conversation over says to the agent. `pending`: what a
-    queued turn waits for, as in RUN.
+    the turn that read it, for a steer. `note`: what whoever handed the conversation over says to the agent. `revises`:
+    `{decision_id, reason}` of the answer that this turn revises. `pending`: what a queued turn waits for, as in RUN.
     """
     own = reader.get(ConversationRecord, turn.conversation_id)
+    revision = revision_of(reader, turn.run_id)
+    revises = None if revision is None else {"decision_id": revision.revises, "reason": revision.reason}
     return {
         "n": turn.n, "conversation": own.name if own is not None else turn.conversation_id, "run_id": turn.run_id,
         "number": run.number, "request_id": run.request_id, "agent": run.workflow, "kind": turn.kind.value,
@@ -47,7 +51,8 @@ def turn_view(reader: Reader, turn: TurnRecord, run: RunRecord) -> dict[str, Any
             {"role": said.role, "text": said.text, "at": rfc3339(said.at)}
             for said in reader.find(MessageRecord, "run_id", turn.run_id)
         ],
-        "into": turn.into_run_id, "note": turn.note, "pending": queued_view(run), "at": rfc3339(run.created_at),
+        "into": turn.into_run_id, "note": turn.note, "revises": revises,
+        "pending": queued_view(run), "at": rfc3339(run.created_at),
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from counterfoil.app.views.moments import rfc3339
-from counterfoil.app.views.turn_calls import Call, calls_of
+from counterfoil.app.views.turn_calls import ELSEWHERE, Call, calls_of
 from counterfoil.engine.admission import STEER
 from counterfoil.engine.call_tool import HEARD, HELD
 from counterfoil.model.codec import parsed
@@ -42,6 +42,7 @@ class _Telling:
         self._operations = {each.operation_id: each for each in reader.find(OperationRecord, "run_id", run.run_id)}
         self._items: list[dict[str, Any]] = []
         self._asking: dict[str, dict[str, Any]] = {}  # by position, until it is answered
+        self._elsewhere = False
         self._calls: dict[str, Call] = {}  # by the branch that each is run in
 
     def take(self, entry: Entry) -> None:
@@ -57,6 +58,9 @@ class _Telling:
             self._decided(entry, data)
         elif entry.kind is EntryKind.MESSAGE:
             self._said(entry)
+        elif entry.kind is EntryKind.FINISHED and data.get("imported"):
+            self._elsewhere = True
+            self._heard_of_calls({"add": data.get("closing")})
         elif entry.kind is EntryKind.RECEIVED and entry.name == STEER:
             self._add("steer", entry, text=_steered(data))
         elif entry.kind is EntryKind.STEP and entry.name in (HEARD, HELD):
@@ -73,6 +77,7 @@ class _Telling:
             if item["kind"] == "decision":
                 ended_well = item is newest and self._run.state is RunState.COMPLETED
                 otherwise = "answer" if ended_well else "not_done" if over else "not_begun"
+                otherwise = ELSEWHERE if self._elsewhere else otherwise
                 item["calls"] = [
                     call.view(self._reader, self._operations, otherwise, self._whole) for call in item["calls"]
                 ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from counterfoil.engine.call_tool import HELD, INTERRUPTED
+from counterfoil.engine.call_tool import HELD, INTERRUPTED, TOOL
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
@@ -15,7 +15,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.store.artifacts import Whole
 from counterfoil.store.port import Reader
 
-SAFE = "tool "  # how the name of a step begins that is a tool which may run again
+ELSEWHERE = "elsewhere"  # it was called where the turn took place: what is known of it is what was told
 _REFUSED = 422  # what an undeclared tool's own refusal is kept as
 
 
@@ -51,7 +51,7 @@ class Call:
             self.interrupted = True
         elif name == HELD:
             self.held = True
-        elif name.startswith(SAFE):
+        elif name.startswith(TOOL):
             self._tool(entry.kind, data, whole)
         elif entry.kind is EntryKind.CHILD:
             self.within = True
@@ -86,7 +86,8 @@ class Call:
         `what`: safe, operation, undeclared, run (a part of the workflow), or None where it left nothing to tell it by. `state`:
         done, failed, running, held (not run: planned before it was known what an interrupted call did), interrupted (nobody
         knows yet whether it happened), recorded (its operation says how it stands), not_run (it never came to run: `failed` is
-        what the model was told), or where nothing is recorded `otherwise`. `children`: numbers of child runs.
+        what the model was told), or where nothing is recorded `otherwise`; elsewhere: `returned` is what the model was told.
+        `children`: numbers of child runs.
         """
         records = [operations[each] for each in self.operations if each in operations]
         undeclared = next((record for record in records if record.undeclared), None)
@@ -96,7 +97,8 @@ class Call:
         runs = [reader.get(RunRecord, each) for each in self.children]
         return {
             "n": self.n, "tool": self.tool, "what": self._what(records), "state": state,
-            "arguments": self.arguments, "returned": self.returned, "tries": self.tries,
+            "arguments": self.arguments, "tries": self.tries,
+            "returned": self.told if state == ELSEWHERE else self.returned,
             "failed": self.told if state in ("not_run", "held") else self.failed,
             "was_interrupted": self.interrupted, "operations": [record.operation_id for record in records],
             "children": [run.number for run in runs if run is not None], "sequence": self.sequence,
@@ -124,7 +126,7 @@ class Call:
             return "recorded"
         if self.safe or self.within:
             return "running"
-        return otherwise if self.told is None else "not_run"
+        return otherwise if self.told is None or otherwise == ELSEWHERE else "not_run"
 
     def _undeclared(self, reader: Reader, record: OperationRecord, whole: Whole) -> None:
         """What the tool gave, or said when it refused."""

@@ -1,19 +1,22 @@
 """What became of a decision: which operations rest on it, and what people said of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from counterfoil.app.views.decision import Around, Decided, decision_id
 from counterfoil.app.views.moments import rfc3339
+from counterfoil.engine.revising import revisions_behind
 from counterfoil.model.codec import parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.review import ReviewState
 from counterfoil.model.run import RunRecord
+from counterfoil.store.port import Reader
 
 VERDICTS = ("corrected", "rejected", "expired", "open", "approved", "none")
 """The first of them that holds for anything that rests on a decision is its verdict."""
 
+_NONE: Mapping[int, dict[str, Any]] = {}
 _SAID = {
     ReviewState.APPROVED: "approved",
     ReviewState.REJECTED: "rejected",
@@ -86,11 +89,17 @@ def _prefixes(position: str) -> Iterator[str]:
 
 
 def verdicts_of(
-    run: RunRecord, decided: Decided, around: Around, decisions: Sequence[Decided], made: Sequence[Made]
+    run: RunRecord,
+    decided: Decided,
+    around: Around,
+    decisions: Sequence[Decided],
+    made: Sequence[Made],
+    revised: Mapping[int, dict[str, Any]] = _NONE,
 ) -> dict[str, Any]:
-    """`{verdict, verdicts: [VERDICT], operations}` of one decision."""
+    """`{verdict, verdicts: [VERDICT], operations}` of one decision. `revised`: see `revised_by`."""
     mine = [each for each in made if decided.sequence in each.rests_on]
     said = [*_answers(mine, around), *_newer_versions(run, mine, made), *_revisions(run, decided, decisions)]
+    said += [revised[decided.sequence]] if decided.sequence in revised else []
     kinds = {each["verdict"] for each in said} or {"none"}
     return {
         "verdict": next(verdict for verdict in VERDICTS if verdict in kinds),
@@ -142,6 +151,20 @@ def _revisions(run: RunRecord, decided: Decided, decisions: Sequence[Decided]) -
                 at=rfc3339(later.at),
                 decision_id=decision_id(run, later.sequence),
             )
+
+
+def revised_by(reader: Reader, decided: Sequence[Decided], run: RunRecord) -> dict[int, dict[str, Any]]:
+    """`app.conversations.revise`: by entry, the answers of this turn that a later turn revised, as verdicts."""
+    found: dict[int, dict[str, Any]] = {}
+    for later, revision in revisions_behind(reader, run.run_id):
+        newest = reader.get(RunRecord, later)
+        answers = [entry for entry in reader.entries(later) if entry.kind is EntryKind.DECISION]
+        if newest is not None and answers:
+            found[int(revision.revises.rpartition("/")[2])] = _said(
+                "corrected", how="revise", comment=revision.reason, at=rfc3339(answers[-1].at),
+                decision_id=decision_id(newest, answers[-1].sequence),
+            )  # fmt: skip
+    return {each.sequence: found[each.sequence] for each in decided if each.sequence in found}
 
 
 def _outcomes(mine: Sequence[Made], around: Around) -> list[dict[str, Any]]:

@@ -50,8 +50,18 @@ class Spoken(Shape):
     at: str
 
 
+class Revises(Shape):
+    """The decision that a turn revises, and why."""
+
+    decision_id: str
+    reason: str
+
+
 class Turn(Shape):
-    """An accepted message, which is one run. `into`: the run that has read a steer. `note`: of a handoff, to the new agent."""
+    """An accepted message, which is one run. `into`: the run that has read a steer. `note`: of a handoff, to the new agent.
+
+    `revises`: the answer that it revises.
+    """
 
     n: int
     conversation: str
@@ -66,6 +76,7 @@ class Turn(Shape):
     messages: list[Spoken] | None
     into: str | None
     note: str | None
+    revises: Revises | None
     pending: list[Pending]
     at: str
     withheld: list[str] = WITHHELD

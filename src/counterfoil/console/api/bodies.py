@@ -37,6 +37,12 @@ class Message(Body):
     ] = None
 
 
+class Revising(Body):
+    """What is wrong with the newest answer."""
+
+    reason: Text
+
+
 class Aborting(Body):
     """Why the turn at work is cancelled. `queued`: what waits for it is withdrawn, too."""
 

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from counterfoil.client.shapes.base import Answer, Page
 from counterfoil.client.shapes.conversation import Aborted, Conversation, ConversationShown, Sent
-from counterfoil.console.api.bodies import Aborting, Message
+from counterfoil.console.api.bodies import Aborting, Message, Revising
 from counterfoil.console.api.cursors import opaque, opened
 from counterfoil.console.api.described import Cursor, Limit, Which, gives, router_of
 from counterfoil.console.envelope import answer
@@ -42,6 +42,12 @@ def show_conversation(at: AtDesk, conversation: Which, cursor: Cursor = None, li
     """Show a conversation and its newest turns, oldest first; `transcript.next_cursor` leads to the turns before them."""
     shown = at.conversations.show(conversation, before=opened("transcript", cursor), limit=limit)
     return answer("conversations show", shown | {"transcript": opaque("transcript", shown["transcript"])})
+
+
+@router.post("/conversations/{conversation}/revise", responses=gives(Answer[Sent]))
+async def revise_answer(at: AtDesk, conversation: Which, body: Revising) -> Response:
+    """Have the newest answer revised, for a reason that the model reads: a turn of its own. Both versions stay."""
+    return answer("conversations revise", await at.conversations.revise(conversation, reason=body.reason))
 
 
 @router.post("/conversations/{conversation}/abort", responses=gives(Answer[Aborted]))
