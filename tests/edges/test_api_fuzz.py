@@ -122,6 +122,10 @@ def test_what_the_duties_write_is_not_taken_for_a_refusals(here: Served) -> None
     here.token()  # an entry that nobody has counted yet
     before = here.written()
     with here.environment(), closing(App("fuzz", db=str(here.database))) as app:
-        for duty in DUTIES:
-            asyncio.run(duty.carry_out(app, DutyRecord(duty.name, None, None, None, None, None, 0, 0)))
+
+        async def round_() -> None:
+            for duty in DUTIES:
+                await duty.carry_out(app, DutyRecord(duty.name, None, None, None, None, None, 0, 0))
+
+        asyncio.run(round_())
     assert here.written() == before

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,9 @@ from tests.engine.writes import create_case
 HOURS = SharedBudget(name="time", scope="workflow", elapsed=timedelta(seconds=100), owner="ops")
 
 
-def taking(house: House, seconds: int, begun: list[str], *, fails: int = 0) -> Callable[[str], Awaitable[int]]:
+def taking(
+    house: House, seconds: int, begun: list[str], *, fails: int = 0
+) -> Callable[[str], Coroutine[Any, Any, int]]:
     """A step that takes so long, and so many times fails at its end."""
 
     @step(retry=Retry(tries=9, pause=timedelta(0)))
