@@ -151,7 +151,6 @@ def test_a_run_replays_to_its_record(here: Replayed, given: tuple[Path, str]) ->
     for column in (
         "state",
         "reason",
-        "sentence",
         "owner",
         "owner_then",
         "result",
@@ -160,6 +159,8 @@ def test_a_run_replays_to_its_record(here: Replayed, given: tuple[Path, str]) ->
         "spent_micros",
     ):
         assert run.get(column) == wanted.get(column), column
+    # A later release may say more of what happened; the state's or the reason's own sentence stays.
+    assert run["sentence"].partition(".")[0] == wanted["sentence"].partition(".")[0]
     assert here.rows(OperationRecord, run_id) == [told(row) for row in recorded.rows_of("operations", run_id)]
     assert here.called == []
     before = [entry.kind.value for entry in recorded.before_the_end(run_id).entries if entry.run_id == run_id]

@@ -109,7 +109,8 @@ def test_a_dialects_own_query_says_why() -> None:
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
-        ("184", {"run", "operation", "review", "incident", "budget"}),
+        ("184", {"run", "operation", "review", "incident", "budget", "conversation", "document"}),
+        ("conversation-184", {"conversation"}),
         ("budget-184", {"budget"}),
         ("run-184", {"run"}),
         ("op-184", {"operation"}),
