@@ -19,8 +19,15 @@ class Setting:
 
 
 _KNOWN = {
-    "COUNTERFOIL_DB": (DEFAULT_DATABASE, "the database: a file, or sqlite:///FILE"),
+    "COUNTERFOIL_DB": (
+        DEFAULT_DATABASE,
+        "the database: a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE[?schema=NAME]",
+    ),
     "COUNTERFOIL_STATE": ("", "the folder of the outside marker; by default the user's state folder"),
+    "COUNTERFOIL_FILES": (
+        "",
+        "with PostgreSQL, the folder of artifacts, which workers of several hosts share; by default the state folder",
+    ),
     "COUNTERFOIL_APP": ("", "the application, MODULE:NAME"),
     "COUNTERFOIL_SECRET": ("", "a person's secret, for commands without a terminal"),
     "COUNTERFOIL_APPROVAL_KEY": (
@@ -97,12 +104,6 @@ def in_force(*, database: str | None = None) -> list[Setting]:
             shown, origin = database, "argument"
         found.append(Setting(name, shown, origin, about))
     return found
-
-
-def database_path(given: str | None) -> Path:
-    """`--db`, else COUNTERFOIL_DB, else ./counterfoil.db. A `sqlite:///` prefix is accepted."""
-    text = given or value_of("COUNTERFOIL_DB")
-    return Path(text.removeprefix("sqlite:///") if text.startswith("sqlite:///") else text)
 
 
 def state_folder() -> Path:

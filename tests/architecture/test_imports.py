@@ -21,6 +21,7 @@ EXTRAS = {
         "sse_starlette",
     },
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
+    "store": {"psycopg"},
     "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf", "uvicorn"},
 }
 

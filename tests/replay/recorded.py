@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from counterfoil.model.journal import Entry, EntryKind
-from counterfoil.store.marker import OutsideMarker
+from counterfoil.store.marker import OutsideMarker, Place
 from counterfoil.store.sqlite import SqliteDatabase
 from counterfoil.store.tables import ALL, ENTRIES
 from counterfoil.testing.fake_clock import FakeClock
@@ -105,7 +105,7 @@ def build(recorded: Recorded, location: Path, state: Path) -> None:
             _insert(connection, "counters", {"what": what, "value": max(numbers, default=0)})
     connection.close()
     opened = SqliteDatabase(location, FakeClock())
-    OutsideMarker(state, recorded.installation_id, location).flush(opened.marked())
+    OutsideMarker(state, recorded.installation_id, lambda: Place.of(location)).flush(opened.marked())
     opened.close()
 
 

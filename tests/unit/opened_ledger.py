@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from counterfoil.app.located import InFile
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
@@ -111,7 +112,7 @@ def opened(
     around = Surroundings(clock or SetClock(), Chance(7), Boundaries(), Deadlines(), {}, no_usage)
     here = open_installation(
         registry(contract),
-        tmp_path / "data" / "ledger.db",
+        InFile(tmp_path / "data" / "ledger.db"),
         tmp_path / "state",
         around,
         Founding(single_person, people=people),

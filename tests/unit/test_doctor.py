@@ -12,6 +12,7 @@ from counterfoil.app.doctor import doctor
 from counterfoil.app.doctor_checks import Check, checks_of
 from counterfoil.app.doctor_facts import Facts, facts_of
 from counterfoil.app.doctor_promises import FAILURES, promises_of
+from counterfoil.app.located import InFile
 from counterfoil.app.machine import Place, place_of
 from counterfoil.engine.administration import SuspendWrites, begin_restore
 from counterfoil.engine.opened import Opened
@@ -21,8 +22,8 @@ from tests.unit.opened_ledger import HOUR, SetClock, opened
 
 
 def examined(here: Opened, tmp_path: Path, *, production: bool = False) -> dict[str, Any]:
-    location, state = tmp_path / "data" / "ledger.db", tmp_path / "state"
-    return doctor(lambda: here, location=location, state=state, production=production)
+    where, state = InFile(tmp_path / "data" / "ledger.db"), tmp_path / "state"
+    return doctor(lambda: here, where=where, state=state, production=production)
 
 
 def status_of(report: dict[str, Any], code: str) -> str:
@@ -94,7 +95,7 @@ def test_a_database_that_cannot_be_opened_promises_nothing(tmp_path: Path) -> No
     def missing() -> Opened:
         raise Refused("no_database", location="nowhere.db")
 
-    report = doctor(missing, location=tmp_path / "nowhere.db", state=None)
+    report = doctor(missing, where=InFile(tmp_path / "nowhere.db"), state=None)
     assert [(check["code"], check["status"]) for check in report["checks"]] == [("no_database", "refuse")]
     assert {promise["survives"] for promise in report["promises"]} == {"no"}
     assert report["storage"]["version"] is None
@@ -135,7 +136,7 @@ def test_whoever_holds_the_write_lock_is_named(tmp_path: Path) -> None:
 @pytest.fixture
 def facts(tmp_path: Path) -> Facts:
     with opened(tmp_path) as here:
-        found = facts_of(here, tmp_path / "data" / "ledger.db", tmp_path / "state")
+        found = facts_of(here, InFile(tmp_path / "data" / "ledger.db"), tmp_path / "state")
     disk = Place("ext4", 1, 1 << 40)
     return replace(found, place=disk, marker_place=Place("ext4", 2, 1 << 40))
 
@@ -149,7 +150,11 @@ Change = Callable[[Facts], Facts]
 
 
 def on(filesystem: str) -> Change:
-    return lambda facts: replace(facts, place=replace(facts.place, filesystem=filesystem))
+    def changed(facts: Facts) -> Facts:
+        assert facts.place is not None
+        return replace(facts, place=replace(facts.place, filesystem=filesystem))
+
+    return changed
 
 
 @pytest.mark.parametrize(

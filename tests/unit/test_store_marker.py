@@ -24,7 +24,7 @@ class Ledger:
     outside: Path
 
     def marker(self) -> OutsideMarker:
-        return OutsideMarker(self.outside, HERE, self.path)
+        return OutsideMarker(self.outside, HERE, lambda: Place.of(self.path))
 
     def found(self) -> Difference | None:
         """As at a worker's start."""

@@ -31,6 +31,7 @@ from counterfoil.app.inbox import Inbox
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
+from counterfoil.app.located import located
 from counterfoil.app.metrics import Metrics
 from counterfoil.app.money import MoneyNoun
 from counterfoil.app.notices import Notices
@@ -163,8 +164,8 @@ class App(Declaring):
             around = Surroundings(
                 self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of(), _gate()
             )
-            place = settings.database_path(self.db)
-            self._opened = open_installation(self.registry, place, settings.state_folder(), around, founding)
+            where = located(self.db)
+            self._opened = open_installation(self.registry, where, settings.state_folder(), around, founding)
         return self._opened
 
     def close(self) -> None:
@@ -237,11 +238,11 @@ class App(Declaring):
 
     def doctor(self, *, production: bool = False) -> dict[str, Any]:
         """The storage promise in force, read from live settings."""
-        place, state = settings.database_path(self.db).absolute(), settings.state_folder()
+        where, state = located(self.db), settings.state_folder()
         with suppress(Refused):  # a database that cannot be opened is what the doctor is asked about
             accepted = self.open().installation().marker_accepted
-            return doctoring.doctor(self.open, location=place, state=None if accepted else state, production=production)
-        return doctoring.doctor(self.open, location=place, state=state, production=production)
+            return doctoring.doctor(self.open, where=where, state=None if accepted else state, production=production)
+        return doctoring.doctor(self.open, where=where, state=state, production=production)
 
 
 def _deadlines() -> Deadlines:

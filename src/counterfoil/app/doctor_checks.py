@@ -1,36 +1,22 @@
 """The checks of `doctor`: each a code, whether it is well, and what mends it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
+from counterfoil.app import doctor_file, doctor_server
 from counterfoil.app.doctor_facts import Facts
+from counterfoil.app.doctor_words import Check, either
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.store.marker import SENTENCES
-from counterfoil.store.migrate import newest
+from counterfoil.store.postgres_facts import PostgresSettings
 
-Status = Literal["ok", "warn", "refuse"]
-LITTLE_SPACE, NO_SPACE = 1 << 30, 64 << 20  # bytes
 CLOCK_BEHIND_US = 60 * 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """`fix` is what to do, None when there is nothing to do."""
-
-    code: str
-    status: Status
-    message: str
-    fix: str | None = None
 
 
 def checks_of(facts: Facts, *, production: bool) -> list[Check]:
     """Every check, in the order in which somebody would mend them."""
     return [
         Check("database_opens", "ok", f"Opened with schema {facts.settings.schema_version}."),
-        *_database(facts),
-        *_places(facts, production),
+        *_storage(facts, production),
         *_marker(facts, production),
         _artifacts(facts),
         *_clock(facts),
@@ -40,50 +26,18 @@ def checks_of(facts: Facts, *, production: bool) -> list[Check]:
     ]
 
 
-def refusal(problem: CounterfoilError, location: Path) -> Check:
+def refusal(problem: CounterfoilError, location: str) -> Check:
     """The database could not be opened, or a part of it not be read."""
     return Check(problem.code, "refuse", f"{location}: {problem.message}", problem.safe_next)
 
 
-def _either(holds: bool, code: str, message: str, bad: Status, otherwise: str, fix: str) -> Check:
-    return Check(code, "ok", message) if holds else Check(code, bad, otherwise, fix)
-
-
-def _database(facts: Facts) -> Iterator[Check]:
-    settings = facts.settings
-    yield _either(
-        settings.schema_version == newest(), "schema_version", f"The schema is {newest()}, as this code writes it.", "refuse",
-        f"The schema is {settings.schema_version}; this code writes {newest()}.", "Use the release that fits the database.",
-    )  # fmt: skip
-    flushed = settings.synchronous in ("full", "extra") and settings.journal_mode == "wal"
-    yield _either(
-        flushed, "synchronous", "Every commit is flushed before anybody is answered.", "refuse",
-        f"synchronous is {settings.synchronous} and the journal is {settings.journal_mode}: a commit may be lost.",
-        "Open the database with this library only; it sets both.",
-    )  # fmt: skip
-    holders = ", ".join(f"process {pid}" for pid in facts.lock_holders) or "a process that this host does not name"
-    yield _either(
-        settings.write_lock_free, "write_lock", "The write lock is free.", "warn",
-        f"The write lock is held by {holders}.", "If it stays held, look at that process; a commit takes milliseconds.",
-    )  # fmt: skip
-
-
-def _places(facts: Facts, production: bool) -> Iterator[Check]:
-    place = facts.place
-    yield _either(
-        not place.ephemeral, "filesystem_ephemeral", f"The database lies on {place.filesystem}.", "refuse" if production else "warn",
-        f"The database lies on {place.filesystem}, which goes with the machine's boot or its container.",
-        "Put it on a volume that outlives them.",
-    )  # fmt: skip
-    yield _either(
-        not place.remote, "filesystem_remote", "The database's file system is local.", "refuse",
-        f"The database lies on {place.filesystem}: its locks and flushes are not to be trusted between hosts.",
-        "Put it on a local disk.",
-    )  # fmt: skip
-    free = place.free_bytes
-    status: Status = "ok" if free >= LITTLE_SPACE else "warn" if free >= NO_SPACE else "refuse"
-    fix = None if status == "ok" else "Free space before the disk is full; then nothing is stored and nothing sent."
-    yield Check("disk_space", status, f"{free >> 20} MiB are free.", fix)
+def _storage(facts: Facts, production: bool) -> Iterator[Check]:
+    if isinstance(facts.settings, PostgresSettings):
+        yield from doctor_server.checks_of(facts.settings, facts.host_us)
+        return
+    yield from doctor_file.database_checks(facts.settings, facts.lock_holders)
+    if facts.place is not None:
+        yield from doctor_file.place_checks(facts.place, production)
 
 
 def _marker(facts: Facts, production: bool) -> Iterator[Check]:
@@ -97,21 +51,21 @@ def _marker(facts: Facts, production: bool) -> Iterator[Check]:
         yield Check("marker", "refuse", facts.marker_problem, restore)
     else:
         said = None if facts.marker is None else SENTENCES[facts.marker]
-        yield _either(
+        yield either(
             said is None, "marker", "The database is the one that was sent from.", "refuse", said or "", restore
         )
-    apart = facts.marker_place is not None and facts.marker_place.device != facts.place.device
-    yield _either(
-        apart, "restore_undetectable", "Database and marker lie on two file systems.", "refuse" if production else "warn",
+    together = facts.lies_with_marker
+    yield either(
+        not together, "restore_undetectable", "Database and marker lie in two places.", "refuse" if production else "warn",
         "Database and marker lie on one file system: a snapshot that takes both back is not recognised.",
         "Set COUNTERFOIL_STATE to a folder on another volume.",
     )  # fmt: skip
-    yield _either(
+    yield either(
         facts.installation.restore_state != "open", "restore_open", "No restore is unfinished.", "refuse",
         f"A restore is unfinished ({facts.installation.restore_reason}); nothing is sent.", "`counterfoil restore finish`.",
     )  # fmt: skip
     scopes = ", ".join(suspension.scope for suspension in facts.suspensions)
-    yield _either(
+    yield either(
         not facts.suspensions, "writes_suspended", "Nobody suspended sending.", "warn", f"Sending is suspended for {scopes}.",
         "`counterfoil writes resume`, when its reason is gone.",
     )  # fmt: skip
@@ -119,7 +73,7 @@ def _marker(facts: Facts, production: bool) -> Iterator[Check]:
 
 def _artifacts(facts: Facts) -> Check:
     lost = facts.artifacts_lost
-    return _either(
+    return either(
         not lost, "artifacts", f"{facts.artifacts_named} artifacts are named in the record, and each has the bytes of its digest.",
         "warn", f"{facts.artifacts_named} artifacts are named in the record, {len(lost)} are missing or damaged: {', '.join(lost[:3])}"
         + (" and others." if len(lost) > 3 else "."),
@@ -131,7 +85,7 @@ def _clock(facts: Facts) -> Iterator[Check]:
     behind = facts.installation.clock_us - facts.now_us
     jumped = facts.clock_jumped or behind > CLOCK_BEHIND_US
     what = "the clock that counts sleep" if facts.clock_jumped else f"the newest stored time by {behind // 1_000_000} s"
-    yield _either(
+    yield either(
         not jumped, "clock", "The clocks agree.", "refuse", f"The wall clock disagrees with {what}; sending is stopped.",
         "Set the clock right, then restart the workers.",
     )  # fmt: skip
@@ -139,16 +93,16 @@ def _clock(facts: Facts) -> Iterator[Check]:
 
 def _people(facts: Facts, production: bool) -> Iterator[Check]:
     alone = facts.people < 2 and not facts.installation.single_person
-    yield _either(
+    yield either(
         not alone, "people", "Somebody else than the reviewer can resolve.", "refuse" if production else "warn",
         "Fewer than two people: who approves may not resolve alone.", "`counterfoil people add`, or `init --single-person`.",
     )  # fmt: skip
-    yield _either(
+    yield either(
         bool(facts.workers_alive), "workers", f"{len(facts.workers_alive)} workers were started and have not ended.", "warn",
         "No worker is alive: nothing goes on by itself.", "`counterfoil worker`.",
     )  # fmt: skip
     waits = f"{facts.unresolved} operations are in flight or unknown, {facts.overdue_reviews} reviews are overdue."
-    yield _either(
+    yield either(
         facts.overdue_reviews == 0,
         "waiting",
         waits,
@@ -189,12 +143,12 @@ def _gate(facts: Facts) -> Iterator[Check]:
     held = [each for each in facts.unattended if each["gate"] and not each["drilled"] and each["waiver"] is None]
     other = [each["operation"] for each in facts.unattended if each["undrilled_version"]]
     never = [each["operation"] for each in held if each["operation"] not in other]
-    yield _either(
+    yield either(
         not never, "drill_missing", "What is sent without a review is drilled, waived or goes to a test receiver.", "warn",
         f"Without a review and never drilled: {', '.join(never)}. Nothing of it is sent.",
         "`counterfoil drill TARGET --register`, or `counterfoil waivers add OPERATION`.",
     )  # fmt: skip
-    yield _either(
+    yield either(
         not other, "undrilled_version", "No registered drill is of another version than the code.", "warn",
         f"The newest drill is of another contract or another version of the workflow: {', '.join(other)}.",
         "`counterfoil drill TARGET --register` with the code in force.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from counterfoil.app.doctor_artifacts import lost_artifacts, named_artifacts
 from counterfoil.app.drills import unattended_of
+from counterfoil.app.located import InFile, Located
 from counterfoil.app.machine import Place as Disk
 from counterfoil.app.machine import place_of
 from counterfoil.app.signing import key_here
@@ -16,8 +17,9 @@ from counterfoil.model.access import ApprovalKeyRecord
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.model.installation import InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.rules.signing import Keys, keys_of
-from counterfoil.store.marker import Difference, Place, compare
-from counterfoil.store.sqlite_settings import SqliteSettings, live_settings, lock_holders
+from counterfoil.store.marker import Difference, compare
+from counterfoil.store.postgres_facts import PostgresSettings
+from counterfoil.store.sqlite_settings import SqliteSettings, lock_holders
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class Facts:
     `key_here`: whether this process holds a private key that counts; None where there is no file.
     """
 
-    settings: SqliteSettings
-    place: Disk
+    settings: SqliteSettings | PostgresSettings
+    place: Disk | None
     state: Path | None
     marker_place: Disk | None
     marker: Difference | None
@@ -36,6 +38,7 @@ class Facts:
     installation: InstallationRecord
     lock_holders: list[int]
     now_us: int
+    host_us: int
     clock_jumped: bool
     workers_alive: list[WorkerRecord]
     people: int
@@ -51,11 +54,20 @@ class Facts:
     keys: Keys
     key_here: bool | None
 
+    @property
+    def lies_with_marker(self) -> bool:
+        """Whether one snapshot can take database and marker back together. What a server's disk is, nobody here can see."""
+        if self.marker_place is None:
+            return True
+        if isinstance(self.settings, PostgresSettings):
+            return self.settings.same_host
+        return self.place is not None and self.marker_place.device == self.place.device
 
-def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
+
+def facts_of(opened: Opened, where: Located, state: Path | None) -> Facts:
     """Raises Refused or StorageError where the database cannot be read or opened for writing."""
     installation = opened.installation()
-    marker, problem = _marker(opened, location)
+    marker, problem = _marker(opened)
     with opened.read() as reader:
         people = [person for person in reader.lists.people() if person.revoked_at is None]
         workers = [worker for worker in reader.lists.workers() if worker.stopped_at is None]
@@ -66,15 +78,16 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
         named = named_artifacts(reader)
         keys = keys_of(opened.installation_id, reader.rows(ApprovalKeyRecord))
     return Facts(
-        settings=live_settings(location),
-        place=place_of(location),
+        settings=where.settings(),
+        place=place_of(where.path) if isinstance(where, InFile) else None,
         state=state,
         marker_place=None if opened.marker is None or state is None else place_of(state),
         marker=marker,
         marker_problem=problem,
         installation=installation,
-        lock_holders=lock_holders(location),
+        lock_holders=lock_holders(where.path) if isinstance(where, InFile) else [],
         now_us=now,
+        host_us=opened.clock.now_us(),
         clock_jumped=opened.clock_jumped(),
         workers_alive=[worker for worker in workers if not holder_is_gone(opened.locks, worker)],
         people=len(people),
@@ -92,7 +105,7 @@ def facts_of(opened: Opened, location: Path, state: Path | None) -> Facts:
     )
 
 
-def _marker(opened: Opened, location: Path) -> tuple[Difference | None, str | None]:
+def _marker(opened: Opened) -> tuple[Difference | None, str | None]:
     if opened.marker is None:
         return None, None
     try:
@@ -101,4 +114,4 @@ def _marker(opened: Opened, location: Path) -> tuple[Difference | None, str | No
         return None, problem.message
     with opened.read() as reader:
         rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
-    return compare(marked, opened.installation(), Place.of(location), rolling), None
+    return compare(marked, opened.installation(), opened.place(), rolling), None

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from counterfoil.app.located import Found, InFile, Located
 from counterfoil.app.logs import EntryLog
 from counterfoil.engine.administration import Install, NewPerson
 from counterfoil.engine.boundaries import Boundaries
-from counterfoil.engine.clock import Chance, Clock, SteadyClock
+from counterfoil.engine.clock import Chance, Clock, SteadyClock, SystemClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.opened import Opened
@@ -19,10 +20,10 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.rules.gate import Gate
 from counterfoil.rules.signing import anchored_id
+from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.artifacts import ArtifactStore
-from counterfoil.store.marker import OutsideMarker, Place, compare
-from counterfoil.store.port import Hooks, Verb
-from counterfoil.store.sqlite import SqliteDatabase
+from counterfoil.store.marker import OutsideMarker, compare
+from counterfoil.store.port import Database, Hooks, Verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +50,29 @@ class Founding:
 
 
 def open_installation(
-    registry: Registry, location: Path, state: Path, around: Surroundings, founding: Founding | None = None
+    registry: Registry, where: Located, state: Path, around: Surroundings, founding: Founding | None = None
 ) -> Opened:
     """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
     clock = SteadyClock(around.clock)
     commits, observers = Commits(clock.boot_us), Observers([EntryLog().committed])
     hooks = _hooks(around.boundaries, commits, observers)
-    database = SqliteDatabase(location, clock, create=founding is not None, hooks=hooks)
+    own_clock = isinstance(around.clock, SystemClock)
+    found = where.open(clock, create=founding is not None, hooks=hooks, own_clock=own_clock)
+    database = found.database
     try:
         with database.reader() as reader:
             installation = reader.installation
         if installation is None:
             if founding is None:
-                raise Refused("no_database", location=str(location))
+                raise Refused("no_database", location=where.shown)
             installation = _founded(registry, database, around, founding)
-        marker = _marker(state, installation, location)
-        opened = _opened(registry, database, marker, installation, around, clock)
+        marker = _marker(state, installation, where, found)
+        opened = _opened(registry, where, found, marker, installation, around, clock)
         opened.commits, opened.observers = commits, observers
     except BaseException:
         database.close()
         raise
-    _compare(opened, location)
+    _compare(opened)
     return opened
 
 
@@ -87,9 +90,7 @@ def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Ho
     return Hooks(before_commit=before, after_commit=after, committed=observers.committed)
 
 
-def _founded(
-    registry: Registry, database: SqliteDatabase, around: Surroundings, founding: Founding
-) -> InstallationRecord:
+def _founded(registry: Registry, database: Database, around: Surroundings, founding: Founding) -> InstallationRecord:
     key = founding.approval_key
     installation_id = f"inst_{around.chance.hex(112)}" if key is None else anchored_id(key)
     verb = Install(
@@ -99,7 +100,7 @@ def _founded(
     return outcome.unwrap()
 
 
-def _marker(state: Path, installation: InstallationRecord, location: Path) -> OutsideMarker | None:
+def _marker(state: Path, installation: InstallationRecord, where: Located, found: Found) -> OutsideMarker | None:
     """Rule 22: an outside place for the marker, or its absence accepted by name at `init`."""
     if installation.marker_accepted:
         return None
@@ -107,20 +108,21 @@ def _marker(state: Path, installation: InstallationRecord, location: Path) -> Ou
         state.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise Refused("no_marker_place", problem=str(problem)) from problem
-    if state.resolve() == location.resolve().parent:
+    if isinstance(where, InFile) and state.resolve() == where.path.resolve().parent:
         raise Refused("no_marker_place", problem="the state folder is the database's own folder")
-    return OutsideMarker(state, installation.installation_id, location)
+    return OutsideMarker(state, installation.installation_id, found.place)
 
 
 def _opened(
     registry: Registry,
-    database: SqliteDatabase,
+    where: Located,
+    found: Found,
     marker: OutsideMarker | None,
     installation: InstallationRecord,
     around: Surroundings,
     clock: SteadyClock,
 ) -> Opened:
-    location = database.path
+    default = isinstance(where, InFile) and Path(DEFAULT_DATABASE).absolute() == where.path.absolute()
     listeners: list[Opened] = []
 
     def committed(run_ids: Touched) -> None:
@@ -131,19 +133,22 @@ def _opened(
         for opened in listeners:
             opened.note_heads(run_ids)
 
-    writer = Writer(database, marker, lambda: around.boundaries.reach("marker.flushed"), committed, named)
+    writer = Writer(found.database, marker, lambda: around.boundaries.reach("marker.flushed"), committed, named)
     opened = Opened(
         registry=registry,
-        database=database,
+        database=found.database,
         writer=writer,
         marker=marker,
-        artifacts=ArtifactStore(location),
+        artifacts=ArtifactStore(where.kept(installation.installation_id)),
         clock=clock,
         chance=around.chance,
         boundaries=around.boundaries,
         deadlines=around.deadlines,
-        location=location,
-        locks=location.with_name(location.name + ".locks"),
+        named=None if default else str(where.path.absolute()) if isinstance(where, InFile) else where.shown,
+        location=where.beside,
+        place=found.place,
+        schema_version=found.schema_version,
+        locks=where.locks(installation.installation_id),
         installation_id=installation.installation_id,
         environ=around.environ,
         usage_of=around.usage_of,
@@ -153,7 +158,7 @@ def _opened(
     return opened
 
 
-def _compare(opened: Opened, location: Path) -> None:
+def _compare(opened: Opened) -> None:
     """A database that is not the one sent from is suspended before anything is sent."""
     if opened.marker is None:
         return
@@ -161,7 +166,7 @@ def _compare(opened: Opened, location: Path) -> None:
     installation = opened.installation()
     with opened.read() as reader:
         rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
-    difference = compare(marked, installation, Place.of(location), rolling)
+    difference = compare(marked, installation, opened.place(), rolling)
     if difference is None:
         mark = opened.database.marked()
         if (

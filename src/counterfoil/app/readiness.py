@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model.errors import CounterfoilError
-from counterfoil.store.marker import SENTENCES, Place, compare
+from counterfoil.store.marker import SENTENCES, compare
 from counterfoil.store.migrate import newest
 from counterfoil.store.port import Read
-from counterfoil.store.sqlite_settings import schema_version
 from counterfoil.store.transaction import Transaction
 
 LONGEST_S = 3.0
@@ -56,7 +55,7 @@ def _database(opened: Opened) -> str | None:
 
 
 def _schema(opened: Opened) -> str | None:
-    found = schema_version(opened.location)
+    found = opened.schema_version()
     return None if found == newest() else f"The database has schema {found}; this code knows {newest()}."
 
 
@@ -71,7 +70,7 @@ def _marker(opened: Opened) -> str | None:
     assert installation is not None, "an opened database has an installation"
     if installation.restore_state == "open":
         return None
-    difference = compare(marked, installation, Place.of(opened.location), rolling)
+    difference = compare(marked, installation, opened.place(), rolling)
     return None if difference is None else SENTENCES[difference]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from counterfoil.app.application import App, load_app
 from counterfoil.app.driving import drive_for_parent, freeze_memory, log_of, problems_of
 from counterfoil.app.duties.beside import duties_beside
+from counterfoil.app.located import located
 from counterfoil.app.logs import set_up
 from counterfoil.app.relaying import pass_on
 from counterfoil.app.worker_process import WorkerProcesses
@@ -55,7 +56,7 @@ async def _work(app: App, orders: dict[str, Any], parent: int) -> dict[str, Any]
         drives = f"run {only} alone"
     else:
         worker = app.new_worker(isolate=WorkerProcesses(orders["app"], orders["db"], Path.cwd()).isolate)
-        drives = f"the runs of {app.open().location}"
+        drives = f"the runs of {located(app.db).shown}"
 
     def listening() -> None:
         sys.stderr.write(f"worker {worker.worker_id} drives {drives}\n")

@@ -8,7 +8,6 @@ import typer
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import fields, heading, sentence, table
-from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,11 +105,8 @@ def add_to(root: Group) -> None:
 
 def _conformance(invocation: Invocation) -> dict[str, Any]:
     from counterfoil.testing.conformance import run_conformance
-    from counterfoil.testing.conformance.backends import sqlite_beside
+    from counterfoil.testing.conformance.backends import backend_at
 
-    database = invocation.located()
-    if not database.absolute().parent.is_dir():
-        raise Refused("usage", problem=f"{database.absolute().parent} is not a folder")
-    with sqlite_beside(database) as backend:
+    with backend_at(invocation.located()) as backend:
         report = run_conformance(backend.make)
     return asdict(report) | {"backend": backend.name, "server_version": backend.server_version, "capabilities": {}}

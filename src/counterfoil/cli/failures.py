@@ -76,19 +76,20 @@ def _said(problem: OSError) -> str:
 def _logged(problem: BaseException, streams: Streams) -> Path | None:
     """The traceback goes beside the database, never to a user's terminal unless they ask for it. None: nowhere to write."""
     from counterfoil import settings
+    from counterfoil.app.located import located
     from counterfoil.engine.clock import SystemClock
 
     text = "".join(traceback.format_exception(problem))
     if settings.environment().get(DEBUG):
         streams.err.write(text)
     try:
-        database = settings.database_path(streams.database).absolute()
+        database = located(streams.database).beside.absolute()
         log = database.with_name(database.name + ".log")
         if not database.is_file():  # nothing of ours is there to put a log beside
             log = settings.state_folder() / "counterfoil.log"
             log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"at {SystemClock().now_us()} us: {streams.command}\n{text}\n")
-    except (OSError, ValueError):
+    except (OSError, ValueError, CounterfoilError):
         return None
     return log

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from counterfoil.app import App
+    from counterfoil.app.located import Located
     from counterfoil.app.signing import Signer
 
 PEOPLE = ("ana", "oscar")
@@ -62,25 +63,24 @@ def add_to(root: Group) -> None:
         if accept_no_marker is not None and not accept_no_marker.strip():
             raise Refused("usage", problem="--accept-no-marker names a person")
         folder = directory.absolute()
-        database = Path(_file_of(invocation.db)) if invocation.db else folder / "counterfoil.db"
-        _refuse_initialised(folder, database)
+        if not invocation.db and invocation.located().backend == "sqlite":
+            invocation.db = str(folder / "counterfoil.db")
+        where = invocation.located()
+        _refuse_initialised(folder, where)
         _make(folder)
         named = invocation.target or _environment_app()
         app_file = None if named else _first_app(folder)
         app = _load(folder, named or OWN_APP)
-        return _install(invocation, app, folder, database, named or OWN_APP, app_file, single_person, accept_no_marker)
+        return _install(invocation, app, folder, where, named or OWN_APP, app_file, single_person, accept_no_marker)
 
 
-def _file_of(url: str) -> str:
-    return url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else url
-
-
-def _refuse_initialised(folder: Path, database: Path) -> None:
+def _refuse_initialised(folder: Path, where: "Located") -> None:
     if folder.exists() and not folder.is_dir():
         raise Refused("usage", problem=f"{folder} is not a folder")
-    for there in (folder / CONFIGURATION, database):
-        if there.exists():
-            raise Refused("already_initialised", location=str(there))
+    if (folder / CONFIGURATION).exists():
+        raise Refused("already_initialised", location=str(folder / CONFIGURATION))
+    if where.taken():
+        raise Refused("already_initialised", location=where.shown)
 
 
 def _make(folder: Path) -> None:
@@ -121,7 +121,7 @@ def _install(
     invocation: Invocation,
     app: "App",
     folder: Path,
-    database: Path,
+    where: "Located",
     target: str,
     app_file: Path | None,
     single_person: bool,
@@ -141,7 +141,6 @@ def _install(
     files = {name: _write_secret(folder, name, secret) for name, secret in secrets.items()}
     people = tuple(NewPerson(name, roles, hashed(secret, chance.hex(128))) for name, secret in secrets.items())
     key = _write_key(folder)
-    invocation.db = str(database)
     invocation.use(app)
     try:
         app.open(
@@ -151,12 +150,12 @@ def _install(
             )
         )  # fmt: skip
     except BaseException:
-        _remove(database)
+        where.remove()
         raise
     _write_configuration(folder, target, accepted_by)
     workflows = sorted({name for name, _ in app.registry.workflows if name != "ledger"})
     return {
-        "directory": str(folder), "database": str(database), "app": target,
+        "directory": str(folder), "database": where.shown, "app": target,
         "app_file": None if app_file is None else str(app_file),
         "people": [{"name": name, "roles": list(roles), "secret_file": str(files[name])} for name in PEOPLE],
         "approval_key": {"key_id": key.key_id, "file": str(_key_file(folder))},
@@ -189,12 +188,6 @@ def _write_key(folder: Path) -> "Signer":
     file = _key_file(folder)
     file.unlink(missing_ok=True)  # of an `init` that did not finish: the database it belonged to was removed
     return new_key(file)
-
-
-def _remove(database: Path) -> None:
-    """What this command made and could not finish; it was not there before."""
-    for suffix in ("", "-wal", "-shm"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
 def _write_configuration(folder: Path, target: str, accepted_by: str | None) -> None:

@@ -1,6 +1,5 @@
 """One command being carried out: what it was told, and the application it works on."""
 
-import os.path
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +11,7 @@ from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.app import App
+    from counterfoil.app.located import InFile, OnServer
 
 CONFIGURATION = "counterfoil.toml"
 
@@ -73,9 +73,9 @@ class Invocation:
             self._app.close()
         if self.db is not None:
             app.db = self.db
-        _check_location(app.db)
         self.streams.database = app.db
         self._app = app
+        self.located()
         return app
 
     def named(self) -> str | None:
@@ -84,16 +84,11 @@ class Invocation:
 
         return self.target or settings.value_of("COUNTERFOIL_APP") or configured(Path())
 
-    def located(self) -> Path:
-        """The file that `--db` names, opened by nobody. Raises Refused(usage)."""
-        _check_location(self.db)
-        return self.database()
+    def located(self) -> "InFile | OnServer":
+        """Where the database in use is, opened by nobody. Raises Refused(usage)."""
+        from counterfoil.app.located import located
 
-    def database(self) -> Path:
-        """The file of the database in use."""
-        from counterfoil import settings
-
-        return settings.database_path(self._app.db if self._app is not None else self.db)
+        return located(self._app.db if self._app is not None else self.db)
 
 
 def configured(folder: Path) -> str | None:
@@ -111,18 +106,6 @@ def configured(folder: Path) -> str | None:
     if found is not None and not isinstance(found, str):
         raise Refused("usage", problem=f"`app` in {file} is not a text")
     return found
-
-
-def _check_location(db: str | None) -> None:
-    from counterfoil import settings
-
-    text = db or settings.value_of("COUNTERFOIL_DB")
-    if "://" in text and not text.startswith("sqlite:///"):
-        raise Refused(
-            "usage", problem=f"there is no backend for {text!r} in this release; give a file or sqlite:///FILE"
-        )
-    if len(os.path.basename(text)) > 200 or len(text) > 3000:
-        raise Refused("usage", problem="the path of the database is too long")
 
 
 _NUMBERS = ("COUNTERFOIL_LEASE_SECONDS", "COUNTERFOIL_PENDING_SECONDS", "COUNTERFOIL_RUNNING_SECONDS")

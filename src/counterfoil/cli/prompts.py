@@ -87,7 +87,7 @@ def _made_by_init(invocation: Invocation, name: str) -> str | None:
     """The secret file beside the database, where it is the person's own: nobody else may read it."""
     if Path(name).name != name:
         return None
-    file = invocation.database().absolute().parent / SECRETS / f"{name}.secret"
+    file = invocation.located().beside.absolute().parent / SECRETS / f"{name}.secret"
     try:
         mode = file.stat().st_mode
     except (OSError, ValueError):

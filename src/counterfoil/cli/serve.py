@@ -81,8 +81,8 @@ async def _serve(invocation: Invocation, app: "App", serving: "Serving", *, with
         if invocation.streams.json:
             invocation.streams.say(text_of(success("serve", {"url": url, "pid": os.getpid()})))
         beside = "" if worker is None else f", worker {worker.worker_id}"
-        invocation.streams.notes().print(f"serving {url} over {invocation.database()}{beside}", soft_wrap=True)
+        invocation.streams.notes().print(f"serving {url} over {invocation.located().shown}{beside}", soft_wrap=True)
 
     with what_goes_wrong(invocation.streams.err):
         await serve(app, serving, worker, ready)
-    return DEFECT if worker is not None and problems_of(worker, log_of(invocation.database())) else 0
+    return DEFECT if worker is not None and problems_of(worker, log_of(invocation.located().beside)) else 0

@@ -55,7 +55,7 @@ async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer
 
     def listening() -> None:
         # The line that a script waits for before it relies on being heard.
-        _say(invocation, f"worker {worker.worker_id} drives the runs of {invocation.database()}")
+        _say(invocation, f"worker {worker.worker_id} drives the runs of {invocation.located().shown}")
 
     if not until_idle:
         freeze_memory()
@@ -85,7 +85,7 @@ async def _supervise(invocation: Invocation, app: "App", count: int, until_idle:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop, number)
-    _say(invocation, f"{count} worker processes drive the runs of {invocation.database()}")
+    _say(invocation, f"{count} worker processes drive the runs of {invocation.located().shown}")
     await supervisor.run()
     problems = [problem for answer in supervisor.answers for problem in answer["problems"]]
     ended = [{"worker_id": answer["worker_id"], "ended_by": answer["ended_by"]} for answer in supervisor.answers]
@@ -107,7 +107,7 @@ def _say(invocation: Invocation, line: str) -> None:
 def _log(invocation: Invocation) -> Any:
     from counterfoil.app.driving import log_of
 
-    return log_of(invocation.database())
+    return log_of(invocation.located().beside)
 
 
 def _answer(

@@ -39,6 +39,8 @@ STATUSES = {
     "too_many": 429,
     "storage_failed": 503,
     "database_busy": 503,
+    "server_lost": 503,
+    "read_only": 503,
 }
 SIGNS_IN = frozenset({"not_signed_in", "token_invalid", "session_over"})
 

@@ -17,7 +17,7 @@ from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
-from counterfoil.store.marker import Head, OutsideMarker
+from counterfoil.store.marker import Head, OutsideMarker, Place
 from counterfoil.store.port import Database, Reader
 
 
@@ -29,7 +29,11 @@ def no_usage(result: Any) -> tuple[dict[str, Any], int | None]:
 
 @dataclass(slots=True)
 class Opened:
-    """Everything that verbs and runners are given. `location` is the database's file; `locks` the folder of process locks."""
+    """Everything that verbs and runners are given. `locks`: the folder of process locks.
+
+    `named`: what `--db` must say to find it, None where the default does. `location`: the database's file; with a
+    server a path of no file. What belongs to whoever works here (logs, secrets, keys) lies in its folder.
+    """
 
     registry: Registry
     database: Database
@@ -40,7 +44,10 @@ class Opened:
     chance: Chance
     boundaries: Boundaries
     deadlines: Deadlines
+    named: str | None
     location: Path
+    place: Callable[[], Place]
+    schema_version: Callable[[], int]
     locks: Path
     installation_id: str
     environ: Mapping[str, str]

@@ -8,7 +8,7 @@ named after its path as well.
 import fcntl
 import hashlib
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,10 @@ SENTENCES: dict[Difference, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which file the database is: its absolute path and its inode (no device number, which a reboot may change)."""
+    """Which file the database is: its absolute path and its inode (no device number, which a reboot may change).
+
+    On a server: the names that the server gives itself and the schema, and the number of the database.
+    """
 
     path: str
     inode: int
@@ -66,10 +69,10 @@ class Head:
 class OutsideMarker:
     """The marker of one installation. May be used from several threads; several processes take the highest."""
 
-    def __init__(self, folder: Path, installation_id: str, database: Path) -> None:
+    def __init__(self, folder: Path, installation_id: str, place: Callable[[], Place]) -> None:
         self._folder = folder
-        self._name, self._own_name = installation_id, f"{installation_id}-{_digest_of(database)}"
-        self._database = database
+        self._name, self._own_name = installation_id, f"{installation_id}-{_digest_of(place())}"
+        self._place = place
         self._lock = Lock()
         if self._named(self._own_name, "json").exists():
             self._name = self._own_name
@@ -101,7 +104,7 @@ class OutsideMarker:
         one of another file, unless its incarnation is higher: then a restore was begun there, which takes it over.
         """
         with self._lock, failures_of("the outside marker"), self._alone():
-            marked, known = Marked(mark, Place.of(self._database)), self._read()
+            marked, known = Marked(mark, self._place()), self._read()
             if known is None or _follows(marked, known):
                 self._write(marked)
 
@@ -180,8 +183,8 @@ class OutsideMarker:
         replace_file(self._file, json.dumps(content).encode())
 
 
-def _digest_of(database: Path) -> str:
-    return hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:16]
+def _digest_of(place: Place) -> str:
+    return hashlib.sha256(place.path.encode()).hexdigest()[:16]
 
 
 def _locked(file: int) -> None:

@@ -7,16 +7,18 @@ from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (?P<name>\w+)$")
 _WHY = "-- differs because: "
+_ONLY = "-- only here because: "
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`purpose` is the comment line that says what it is for, `differs` why a dialect has its own."""
+    """`purpose` is the comment line that says what it is for, `differs` why a dialect has its own, `only` why no other has it."""
 
     name: str
     purpose: str
     sql: str
     differs: str | None = None
+    only: str | None = None
 
 
 class QueryFileError(Exception):
@@ -36,7 +38,7 @@ def parse(text: str, *, dialect: bool = False) -> dict[str, Query]:
         query = _query(match["name"], lines[1:])
         if query.name in found:
             raise QueryFileError(f"{query.name} stands twice")
-        if dialect and query.differs is None:
+        if dialect and query.differs is None and query.only is None:
             raise QueryFileError(f"{query.name} does not say why it differs")
         found[query.name] = query
     return found
@@ -45,11 +47,12 @@ def parse(text: str, *, dialect: bool = False) -> dict[str, Query]:
 def _query(name: str, lines: list[str]) -> Query:
     comments = [line for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
-    reasons = [line.removeprefix(_WHY) for line in comments if line.startswith(_WHY)]
-    purposes = [line.removeprefix("--").strip() for line in comments if not line.startswith(_WHY)]
+    differs = [line.removeprefix(_WHY) for line in comments if line.startswith(_WHY)]
+    only = [line.removeprefix(_ONLY) for line in comments if line.startswith(_ONLY)]
+    purposes = [line.removeprefix("--").strip() for line in comments if not line.startswith((_WHY, _ONLY))]
     if not purposes or not sql:
         raise QueryFileError(f"{name} has no purpose or no SQL")
-    return Query(name, purposes[0], sql.rstrip(";"), reasons[0] if reasons else None)
+    return Query(name, purposes[0], sql.rstrip(";"), *(found[0] if found else None for found in (differs, only)))
 
 
 @cache
@@ -66,9 +69,14 @@ def queries(dialect: str = "sqlite") -> dict[str, Query]:
     own = folder / dialect
     if own.is_dir():
         for file in sorted(own.iterdir(), key=lambda item: item.name):
+            if not file.name.endswith(".sql") or file.name == "schema.sql":
+                continue
             different = parse(file.read_text("utf-8"), dialect=True)
-            if unknown := different.keys() - found.keys():
+            new = {name for name, query in different.items() if query.only is not None}
+            if unknown := different.keys() - found.keys() - new:
                 raise QueryFileError(f"{dialect} overrides {sorted(unknown)}, which nobody defines")
+            if known := new & found.keys():
+                raise QueryFileError(f"{sorted(known)} are not only in {dialect}")
             found |= different
     return found
 

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.opened import Opened
@@ -12,7 +11,6 @@ from counterfoil.model.installation import SuspensionRecord
 from counterfoil.model.people import PersonRecord
 from counterfoil.rules.authority import acts_alone, may_decide
 from counterfoil.rules.permissions import Wish, allowed, standing_of
-from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.port import Reader
 
 
@@ -35,11 +33,10 @@ class Shown:
     def of(opened: Opened, reader: Reader) -> "Shown":
         """What is shown of an opened application, in one of its snapshots."""
         installation = reader.installation
-        default = Path(DEFAULT_DATABASE).absolute() == opened.location.absolute()
         return Shown(
             reader=reader,
             now=opened.clock.now_us(),
-            database=None if default else str(opened.location.absolute()),
+            database=opened.named,
             single_person=installation is not None and bool(installation.single_person),
             restore_open=installation is not None and installation.restore_state == "open",
             restore_reason=None if installation is None else installation.restore_reason,

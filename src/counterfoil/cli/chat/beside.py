@@ -23,7 +23,7 @@ class Beside:
 
     def __init__(self, invocation: "Invocation", app: "App", agent: str, wanted: bool | None) -> None:
         self._app, self._agent, self._wanted = app, agent, wanted
-        self.log = log_of(invocation.database())
+        self.log = log_of(invocation.located().beside)
         self._processes = WorkerProcesses(invocation.named() or "", app.db, Path.cwd(), self.log)
         self._supervisor: Supervisor | None = None
         self._running: asyncio.Future[None] | None = None

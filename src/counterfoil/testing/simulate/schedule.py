@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from counterfoil.model.run import RunRecord
-from counterfoil.store.marker import OutsideMarker
+from counterfoil.store.marker import OutsideMarker, Place
 from counterfoil.store.port import Reader, StorageError
 from counterfoil.store.verify import verify
 from counterfoil.testing.simulate import checkers
@@ -173,7 +173,9 @@ class Stage:
         """Every chain holds and every table is what the journal says. A restore cuts what the marker outside still counts."""
         installation = reader.installation
         assert installation is not None, "an installation is never deleted"
-        heads = OutsideMarker(self.site.state, installation.installation_id, self.site.database).heads()
+        heads = OutsideMarker(
+            self.site.state, installation.installation_id, lambda: Place.of(self.site.database)
+        ).heads()
         report = verify(reader, () if self.book.restored_us else heads)
         for each in (*report.broken, *report.differences):
             self._found("chains", str(each))

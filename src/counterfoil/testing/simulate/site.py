@@ -9,6 +9,7 @@ from typing import Any
 from counterfoil.app.application import App
 from counterfoil.app.duties.known import DUTIES
 from counterfoil.app.duties.rounds import Rounds
+from counterfoil.app.located import InFile
 from counterfoil.app.opening import Founding, Surroundings, open_installation
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.boundaries import Boundaries
@@ -78,7 +79,7 @@ class Site:
         around = Surroundings(clock, chance, boundaries, DEADLINES, {}, _usage)
         people = tuple(NewPerson(name, roles, "none") for name, roles in PEOPLE.items())
         founding = Founding(people=people) if founds else None
-        opened = open_installation(application(variant).registry, self.database, self.state, around, founding)
+        opened = open_installation(application(variant).registry, InFile(self.database), self.state, around, founding)
         process.reason_at = lambda: self._reason(process, opened)
         self._opened.append(opened.database)
         return SimulatedApp(variant, opened)

@@ -1,0 +1,76 @@
+"""Refusals of the database, of what lies beside it, and of what a restore has stopped."""
+
+from counterfoil.model.error_code import UNKNOWN, ErrorCode
+
+STORAGE = (
+    ErrorCode(
+        "not_ours",
+        "{location} is not a Counterfoil database.",
+        "Give another location with --db; the file was not touched.",
+    ),
+    ErrorCode(
+        "newer_schema",
+        "The database has schema {found}; this code knows {known}.",
+        "Use the newer release; the database was not touched.",
+    ),
+    ErrorCode("no_database", "There is no database at {location}.", "Make one with `counterfoil init`.", UNKNOWN),
+    ErrorCode(
+        "already_initialised", "{location} is initialised already.", "Use it as it is, or choose another folder."
+    ),
+    ErrorCode(
+        "disk_full",
+        "The disk is full: {problem}.",
+        "Nothing of this commit was stored and nothing was sent. Free space and try again.",
+    ),
+    ErrorCode(
+        "storage_failed",
+        "The database failed: {problem}.",
+        "Nothing unconfirmed was sent. Run `counterfoil doctor`, then try again.",
+    ),
+    ErrorCode(
+        "database_busy",
+        "Another process has held the database's write lock for {seconds} s.",
+        "Nothing was changed. Find the holder with `counterfoil doctor`, then try again.",
+    ),
+    ErrorCode(
+        "server_lost",
+        "The database server at {location} cannot be reached, or ended the connection: {problem}.",
+        "Nothing of this commit was stored and nothing was sent. Try again when the server answers.",
+    ),
+    ErrorCode(
+        "read_only",
+        "The database at {location} takes no writes: it is a standby, or set so.",
+        "Nothing was changed. Give the address of the primary.",
+    ),
+    ErrorCode(
+        "unsupported_server",
+        "The database server at {location} cannot be used: {problem}.",
+        "Nothing was changed there. Use PostgreSQL 14 or newer with a database in UTF8.",
+    ),
+    ErrorCode("too_large", "{what} has {size} bytes; the limit is {limit}.", "Keep it as an artifact and pass that."),
+    ErrorCode(
+        "artifact_missing",
+        "The artifact {digest} is not in the store.",
+        "Restore the artifact folder; nothing was changed.",
+    ),
+    ErrorCode(
+        "messages_missing",
+        "Of {kept} messages that stood before the question only {found} can be read as they were.",
+        "Look whether the runs of the turns before are all in this database; nothing was changed.",
+    ),
+    ErrorCode(
+        "artifact_damaged",
+        "The artifact {digest} has other bytes than its digest says.",
+        "Restore it from a backup; nothing was changed.",
+    ),
+    ErrorCode(
+        "no_marker_place",
+        "There is no outside place for the marker: {problem}.",
+        "Set COUNTERFOIL_STATE to a folder outside the database's, best on another volume.",
+    ),
+    ErrorCode(
+        "not_suspended",
+        "Nothing is suspended there: {what}.",
+        "See `counterfoil writes status`; nothing was changed.",
+    ),
+)

@@ -1,0 +1,94 @@
+-- What only a server has: who it is, its lock, its clock, and its answer to a COMMIT that may get lost.
+
+-- name: server
+-- what is at an address, before anything of ours is used there; what extensions brought does not count as somebody's tables
+-- only here because: a file says by itself what it is
+SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding'),
+    pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean, chosen.schema,
+    to_regclass(quote_ident(chosen.schema) || '.counterfoil_schema') IS NOT NULL,
+    (
+        SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = chosen.schema AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+            AND NOT EXISTS (SELECT 1 FROM pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')
+    ),
+    (SELECT system_identifier FROM pg_control_system())::text, (SELECT oid FROM pg_database WHERE datname = current_database())::bigint
+FROM (SELECT coalesce(:schema, current_schema())::text AS schema) AS chosen;
+
+-- name: schema_version
+-- which schema of ours is there
+-- only here because: SQLite keeps it in the header of the file
+SELECT application, version FROM counterfoil_schema;
+
+-- name: keep_schema_version
+-- the schema that has just been made, or migrated to
+-- only here because: as above
+INSERT INTO counterfoil_schema (application, version) VALUES (:application, :version)
+ON CONFLICT (application) DO UPDATE SET version = excluded.version;
+
+-- name: take_turn
+-- the limits of this transaction alone, then the lock of all batches of this ledger: the limits hold while it is waited for.
+-- Whoever turned the flush of commits off did not mean this ledger; every other choice is the administrator's
+-- only here because: SQLite has one writer by itself
+SELECT set_config('search_path', :path, true), set_config('lock_timeout', :wait, true),
+    set_config('idle_in_transaction_session_timeout', :frozen, true), set_config('statement_timeout', :statement, true),
+    set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true),
+    pg_advisory_xact_lock(:key);
+
+-- name: installation_now
+-- the time, read after the lock, and the one row beside it
+-- only here because: on SQLite the clock is the host's
+SELECT floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, installation.*
+FROM (SELECT 1) AS once LEFT JOIN installation ON true;
+
+-- name: keep_writer
+-- this batch's own row, by which its writer knows whether its COMMIT took place
+-- only here because: a file's COMMIT is answered or its process is gone
+INSERT INTO writers (writer_id, n, at) VALUES (:writer_id, :n, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+ON CONFLICT (writer_id) DO UPDATE SET n = excluded.n, at = excluded.at;
+
+-- name: forget_writers
+-- rows of writers that have not written for a week: nobody waits for an answer so long
+-- only here because: as above
+DELETE FROM writers WHERE at < floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 604800000000;
+
+-- name: writer
+-- how far the commits of a writer have come
+-- only here because: as above
+SELECT n FROM writers WHERE writer_id = :writer_id;
+
+-- name: batches
+-- how many batches were committed, by whomever
+-- only here because: SQLite counts the commits of others by itself
+SELECT batches FROM installation;
+
+-- name: alone
+-- nobody else makes or migrates a schema in this database meanwhile
+-- only here because: a file is locked as a whole
+SELECT pg_advisory_xact_lock(:key);
+
+-- name: new_writer
+-- a name for a writer that nobody has had
+-- only here because: as for its row
+SELECT gen_random_uuid()::text;
+
+-- name: settings
+-- under which settings commits are kept, who copies them, and what the server's clock says. Who may not see the standbys sees none
+-- only here because: SQLite's are pragmas of the connection
+SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync'),
+    current_setting('full_page_writes'), current_setting('wal_level'), current_setting('synchronous_standby_names'),
+    pg_database_size(current_database()), floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    ARRAY(SELECT application_name || ' ' || coalesce(sync_state, 'unknown') FROM pg_stat_replication ORDER BY 1),
+    inet_server_addr() IS NULL OR inet_server_addr() = coalesce(inet_client_addr(), inet_server_addr());
+
+-- name: turn_free
+-- whether the lock of all batches could be had at once
+-- only here because: as for taking it
+SELECT pg_try_advisory_xact_lock(:key);
+
+-- name: turn_holders
+-- who holds it: server process and client
+-- only here because: as above
+SELECT a.pid, coalesce(a.application_name, '') || ' at ' || coalesce(a.client_addr::text, 'this host')
+FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND l.classid::bigint = :high AND l.objid::bigint = :low;

@@ -1,0 +1,92 @@
+"""A TCP relay before a database server: it can lose what goes out, or what comes back, at a given message."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+Fault = Literal["none", "lose-answer", "lose-request"]
+
+
+class Relay:
+    """Forwards bytes both ways. `arm` sets what happens at the first piece with these bytes from a client, once."""
+
+    def __init__(self, to: int) -> None:
+        self._to = to
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._fault: Fault = "none"
+        self._at = b""
+        self.hit = threading.Event()
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def arm(self, fault: Fault, at: bytes) -> None:
+        """What is lost: the server's answer to this piece, or the piece itself. The connection goes with it."""
+        self._at, self._fault = at, fault
+        self.hit.clear()
+
+    def cut(self) -> None:
+        """Drop every connection."""
+        while self._open:
+            _close(self._open.pop())
+
+    def shut(self) -> None:
+        """Let nobody in any more; who is in stays."""
+        _close(self._listener)
+
+    def close(self) -> None:
+        self.shut()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._to))
+                self._open += [client, server]
+                losing = threading.Event()
+                threading.Thread(target=self._outwards, args=(client, server, losing), daemon=True).start()
+                threading.Thread(target=self._back, args=(server, client, losing), daemon=True).start()
+
+    def _outwards(self, client: socket.socket, server: socket.socket, losing: threading.Event) -> None:
+        with suppress(OSError):
+            while piece := client.recv(65536):
+                if self._fault != "none" and self._at in piece:
+                    fault, self._fault = self._fault, "none"
+                    if fault == "lose-request":
+                        _close(server)
+                        _close(client)
+                        self.hit.set()
+                        return
+                    losing.set()
+                server.sendall(piece)
+        _close(server)
+
+    def _back(self, server: socket.socket, client: socket.socket, losing: threading.Event) -> None:
+        with suppress(OSError):
+            while piece := server.recv(65536):
+                if losing.is_set():
+                    _close(client)
+                    _close(server)
+                    self.hit.set()
+                    return
+                client.sendall(piece)
+        _close(client)
+
+
+@contextmanager
+def relay(to: int) -> Iterator[Relay]:
+    """Before the server at this port of 127.0.0.1."""
+    between = Relay(to)
+    try:
+        yield between
+    finally:
+        between.close()
+
+
+def _close(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
