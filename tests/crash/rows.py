@@ -58,6 +58,12 @@ ROWS = {
         "one result, the one that was saved",
         "the next worker",
     ),
+    "part": Row(
+        "in a tool that is a part of the workflow, also while it sleeps",
+        "It is run again from its top. What it did stands at positions of the run and is given back; it sleeps no longer than it was to.",
+        "one timer, which fires once; one result of each step",
+        "the next worker, when the time has come",
+    ),
     "undeclared": Row(
         "in an undeclared tool",
         "It is never run again. The model hears that its outcome is unknown, and goes on with safe tools; every write is held.",

@@ -18,7 +18,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from counterfoil import App, Budget, Contract, Env, ReviewBy, When
 from counterfoil.agents import DidNotHappen, Happened, agent_tool, current_run, mcp_tool, trusted
-from counterfoil.testing.bench_child import drive, place
+from counterfoil.testing.bench_child import drive, place, working
 from tests.crash.desk import Refund, line, played, refund, stand, times
 
 app = App("tools")
@@ -100,6 +100,43 @@ def outside(order: str) -> str:
 
 
 approver = app.agent("approver", agent=approving, budget=BUDGET)
+
+
+# ---------------------------------------------------------------------- a part of the workflow
+
+waiting = Agent(FunctionModel(played), name="waiting")
+
+
+def look_up(order: str) -> str:
+    line("looks", order=order)
+    return f"{order}: one chair"
+
+
+@waiting.tool_plain
+@agent_tool(replay="run")
+async def remind(order: str, hours: int) -> str:
+    """Look, sleep, and look again. Whatever it does is done by its run."""
+    line("reminds", order=order)
+    run = current_run()
+    before = await run.step(look_up, order)
+    await run.sleep(timedelta(hours=hours))
+    return f"then {before}, {hours} hours later {await run.step(look_up, order)}"
+
+
+sleeper = app.agent("sleeper", agent=waiting, budget=BUDGET)
+
+
+def naps(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
+    """A worker that works on and skips no time. It says when its run waits."""
+    place(app, arguments | {"watch": ["run.waiting"]}, say)
+
+    async def works() -> None:
+        async with working(app) as here:
+            while True:
+                here.look()
+                await here.wait()
+
+    asyncio.run(works())
 
 
 # ---------------------------------------------------------------------- MCP
