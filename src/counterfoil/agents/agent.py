@@ -16,7 +16,6 @@ from counterfoil.agents.attached import Attached, Known
 from counterfoil.agents.context import begin_turn
 from counterfoil.agents.explained import check_tools, lies_in, servers_of, tools_of
 from counterfoil.agents.marked import given_as
-from counterfoil.agents.messages import messages_of
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
 from counterfoil.agents.undeclared import Undeclared
@@ -74,11 +73,11 @@ def durable_agent(
         if talk.kind is TurnKind.COMPACTION:
             await recorded.compacts(agent, talk.history)
             return None
-        recorded.begins_with(talk.history)
+        before = recorded.begins_with(talk.history)
         await run.message("user", given.text)
         result = await agent.run(
             given.text,
-            message_history=messages_of(talk.history) or None,
+            message_history=before or None,
             model=talk.settings.get("model"),
             deps=deps() if deps is not None else None,
             toolsets=[_toolset(shown)] if shown else None,

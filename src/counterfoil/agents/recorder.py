@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from counterfoil.agents.called import Calls, Tool
 from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
-from counterfoil.agents.messages import Thread, plain_of, response_of
+from counterfoil.agents.messages import Thread, messages_of, plain_of, response_of
 from counterfoil.agents.streaming import CutOff, asked_of
 from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.asking import Answer, Question, Versions, answered
@@ -65,9 +65,12 @@ class Recorder:
         self._kept: dict[str, str] = {}  # the newest parameters as text: their artifact
         self._calls = Calls(run, undeclared, self._heard)
 
-    def begins_with(self, history: list[dict[str, Any]]) -> None:
-        """The messages of the turns before: what was asked is stored as a difference to them."""
+    def begins_with(self, history: list[dict[str, Any]]) -> list[ModelMessage]:
+        """The messages of the turns before: what was asked is stored as a difference to them, and they are not written anew."""
         self._thread.change_to(history)
+        messages = messages_of(history)
+        self._plain = {id(message): (message, plain) for message, plain in zip(messages, history, strict=True)}
+        return messages
 
     # ------------------------------------------------------------------ the model
 
