@@ -6,24 +6,42 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
+from counterfoil.engine.boundaries import NAMES
 from counterfoil.examples.demo.main import run_demo
 from counterfoil.examples.demo.options import DemoOptions
 from counterfoil.model.errors import Refused
+from tests.crash.test_support_desk import LIVES
 from tests.edges import stories
 from tests.edges.stories import Stories, Told
 
 pytest.importorskip("aiosmtpd")
 pytest.importorskip("mcp")
 
-# One worker drives the turn until it is killed: the refund is its first send, the e-mail its second, the note its third.
-POINTS = (
-    "decision.asked#2",
-    "decision.accepted#3",
+# Every boundary that the turn passes, in the order of passing: what LIVES counts, and what other processes than its workers do.
+PASSED = (
+    "worker.seen",
+    "run.submitted",
+    "run.claimed",
+    "record.appended",
+    "decision.asked",
+    "decision.accepted",
+    "step.ended",
+    "proposal.made",
+    "operation.prepared",
+    "review.opened",
+    "run.waiting",
+    "review.answered",
+    "operation.in_flight",
+    "marker.flushed",
+    "operation.first_byte",
     "operation.replied",
-    "operation.replied#2",
-    "operation.classified#3",
+    "operation.classified",
+    "run.finished",
 )
-KILLED = [DemoOptions(name="support", crash_at=point) for point in POINTS]
+ELSEWHERE = {"worker.seen", "run.submitted", "review.answered"}
+# One worker drives the turn until it is killed: the refund is its first send, the e-mail its second, the note its third.
+LATER = ("decision.asked#2", "decision.accepted#3", "operation.replied#2", "operation.classified#3")
+KILLED = [DemoOptions(name="support", crash_at=point) for point in (*PASSED, *LATER)]
 LOST = DemoOptions(name="support", crash_at="before:decision.accepted#2")
 NOTED = DemoOptions(name="support", crash_at="operation.replied#3")
 NOBODY = DemoOptions(name="support", crash_at="none")
@@ -52,6 +70,11 @@ def check_model(story: Told, *, lost: int = 0) -> None:
     """`requests` is what the server counted, `decisions` what the journal holds."""
     model = story["model"]
     assert (model["requests"], model["lost"]) == (model["decisions"] + lost, lost)
+
+
+def test_every_boundary_of_the_turn_is_here() -> None:
+    assert set(PASSED) - ELSEWHERE == {name for life in LIVES for name in life}
+    assert set(PASSED) <= NAMES
 
 
 @pytest.mark.parametrize("options", KILLED, ids=stories.name_of)
