@@ -10,7 +10,7 @@ from time import perf_counter
 
 from pydantic import BaseModel
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from benchmarks.counting import stored_bytes
@@ -117,7 +117,6 @@ def _agent() -> Agent[None, str]:
         newest = messages[-1].parts[-1]
         if isinstance(newest, UserPromptPart) and newest.content == WAITS:
             return ModelResponse(parts=[ToolCallPart("wait", {}, f"call-{len(messages)}")])
-        assert isinstance(messages[-1], ModelRequest)
         return ModelResponse(parts=[TextPart(f"answer {len(messages)}: " + "a" * 200)])
 
     made = Agent(FunctionModel(answer), output_type=str)
