@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from counterfoil.model.error_codes import CODES
 from counterfoil.model.errors import (
     CounterfoilError,
+    DocumentMoved,
     OperationFailed,
     Refused,
     ReviewExpired,
@@ -29,6 +30,7 @@ FAILURES = {
     "withdrawn": OperationFailed("op_1", "never sent", code="withdrawn", kind="withdrawn"),
     "rejected": ReviewRejected("rev_1", "ana", "too much", True),
     "expired": ReviewExpired("rev_1"),
+    "moved": DocumentMoved("notes", 3, 4),
     "timed out": TimedOut("the signal go"),
 }
 OTHERS = {

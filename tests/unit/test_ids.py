@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.model import ids
+from counterfoil.model.conversation import message_key
 from counterfoil.model.ids import KeyFormat, decode_key, encode_key
 
 PARTS = st.lists(st.text(), max_size=4)
@@ -91,3 +92,13 @@ def test_identities_that_are_stored_stay_as_they_are() -> None:
 RUN = "run_2iidj1jl63k5k610k42olb1"
 OPERATION = "op_2pmhbcijlgocl8qukk9es9v"
 KEYS = ["op_2pmhbcijlgocl8qukk9es9v-1", "mdkar4ktc635a6nl52bn2fo1", "2cda2b64-a758-8619-951a-f52897713f01"]
+
+
+def test_a_document_is_named_by_its_scope_its_key_and_its_name() -> None:
+    parts = [("i", "agent", "desk", "notes"), ("i", "key", "desk", "notes"), ("i", "agent", "notes", "desk")]
+    assert len({ids.document_id(*each) for each in parts}) == 3
+    assert ids.document_id(*parts[0]).startswith("doc_")
+
+
+def test_a_messages_key_is_its_conversation_and_its_request() -> None:
+    assert message_key("conv_1", "r 1") == "conv_1\x1fr 1" != message_key("conv_1r", " 1")

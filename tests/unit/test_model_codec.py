@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.model.codec import canonical, compact, digest_of, parsed, payload_digest
+from counterfoil.model.codec import canonical, compact, digest_of, is_storable, parsed, payload_digest, storable
 from counterfoil.model.errors import Refused
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text()
@@ -85,3 +85,9 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 def test_what_is_stored_is_json_for_others_too(value: float) -> None:
     with pytest.raises(ValueError):
         compact(value)
+
+
+def test_what_no_database_can_hold_is_replaced_where_it_is_told_and_told_apart_where_it_names_something() -> None:
+    told = {"a\x00": ["b\ud800", 1, None, {"c": "\udfffd"}]}
+    assert storable(told) == {"a\ufffd": ["b\ufffd", 1, None, {"c": "\ufffdd"}]}
+    assert [is_storable(text) for text in ("plain \U0001f44d", "a\x00", "\ud800")] == [True, False, False]

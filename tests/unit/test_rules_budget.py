@@ -13,6 +13,7 @@ from counterfoil.model.run import BUDGET_REASONS, ParkReason
 from counterfoil.rules.authority import acts_alone, may_decide, roles_of
 from counterfoil.rules.budget import (
     CALLS,
+    ELAPSED,
     RESERVE_ELAPSED_US,
     RESERVE_TOKENS,
     budget_left,
@@ -25,6 +26,7 @@ from counterfoil.rules.budget import (
     minus,
     of_attempt,
     of_model,
+    of_try,
     overdrawn,
     pause_before,
     plus,
@@ -255,3 +257,10 @@ ALONE = [
 @pytest.mark.parametrize(("person", "acted", "single", "alone"), ALONE)
 def test_who_acts_alone(person: PersonRecord, acted: set[str], single: bool, alone: bool) -> None:
     assert acts_alone(person, frozenset(acted), [ANA, OSCAR, STAND_IN], single_person=single) is alone
+
+
+def test_a_try_of_a_step_needs_its_call_once_and_time_where_time_is_counted() -> None:
+    assert of_try("look", first=True, timed=True) == {CALLS + "look": 1, ELAPSED: RESERVE_ELAPSED_US}
+    assert of_try("look", first=False, timed=True) == {ELAPSED: RESERVE_ELAPSED_US}
+    assert of_try("look", first=True, timed=False) == {CALLS + "look": 1}
+    assert of_try("look", first=False, timed=False) == {}

@@ -233,3 +233,12 @@ def test_folding_in_two_parts_is_folding_at_once(entries: list[Told], cut: int) 
     for n, (kind, position, name, data) in enumerate(entries[cut:], len(entries[:cut])):
         told.fold(n, EntryKind(kind), position, name, data, 100 + n)
     assert told == journal(*entries)
+
+
+def test_what_the_last_try_failed_of_is_known() -> None:
+    tried = ("try_failed", "1", "look", {"in": "x", "problem": "no route"})
+    assert journal(tried).problems == {"1": "no route"}
+    assert journal(tried, ("try_failed", "1", "look", {"in": "x", "problem": "no answer"})).problems == {
+        "1": "no answer"
+    }
+    assert journal(("looked_up", "1", "look", {"in": "x"})).problems == {}
