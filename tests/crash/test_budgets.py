@@ -29,9 +29,9 @@ def spenders() -> Iterator[Children]:
 class Next:
     """The process after the one that was killed."""
 
-    def __init__(self, folder: Path, kind: str, scope: str) -> None:
+    def __init__(self, folder: Path, kind: str, scope: str, made: App | None = None) -> None:
         self.folder, self.kind, self.scope = folder, kind, scope
-        self.app: App = application(folder, kind, scope, later=LATER_S)
+        self.app: App = made or application(folder, kind, scope, later=LATER_S)
 
     def used(self) -> int:
         return Spent(self.folder).count()
@@ -80,9 +80,9 @@ class Next:
                 pass
         return await self.submitted("elsewhere")
 
-    async def lift(self, run_id: str) -> None:
+    async def lift(self, run_id: str, raises: dict[str, str] | None = None) -> None:
         kind = "calls:spender" if self.kind == "calls" else self.kind
-        raises = {kind: RAISED[self.kind]}
+        raises = raises or {kind: RAISED[self.kind]}
         if self.scope == "run":
             await self.app.runs.resume(run_id, by="ana", raises=raises)
         else:

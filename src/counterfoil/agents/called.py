@@ -16,7 +16,7 @@ from counterfoil.agents.marked import Mark
 from counterfoil.agents.messages import returned_of, returned_plain
 from counterfoil.agents.undeclared import AtHand, Called, ToolCall, Undeclared, answer_of, at_hand, said_by, telling
 from counterfoil.engine.call_perform import payload_adapter
-from counterfoil.engine.call_tool import TOOL, Interrupted, again, held, once_only, receipt_of
+from counterfoil.engine.call_tool import TOOL, Interrupted, again, counted, held, once_only, receipt_of
 from counterfoil.engine.call_wait import microseconds
 from counterfoil.engine.context import EmbeddedRun
 from counterfoil.engine.definitions import Operation, Step, Workflow, loaded
@@ -66,16 +66,21 @@ class Calls:
         """What it gives the model. Raises ModelRetry, ToolFailed; Refused(no_reviewer)."""
         mark = tool.mark
         if mark.declared.replay == "safe" and not mark.approval:
+            await counted(self._execution, name)
             said = await self._safe(name, arguments, tool)
             if "approval" not in said:
                 return self._given(name, said)
         if mark.declared.replay == "run" and not mark.approval:
+            await counted(self._execution, name)
             return await self._in_run(name, tool)
         waited = await held(self._execution, f"the call of {name}")
         if waited is not None:
             self._heard.update(record.operation_id for record in waited)
             told = " ".join(self.telling(record) for record in waited)
             raise ToolFailed(f"{name} was not run: it was planned before this was known. {told} Plan anew from here.")
+        # The ledger counts an operation when it is sent, under its own name; the model may know it under another one.
+        if not isinstance(mark.through, Operation) or mark.through.name != name:
+            await counted(self._execution, name)
         if isinstance(mark.through, Operation):
             return await self._performed(mark.through, arguments[mark.payload] if mark.payload else arguments)
         if mark.through is not None:
@@ -91,7 +96,8 @@ class Calls:
             raise ToolFailed(f"{name} failed: {failed.message}") from failed
 
     async def _safe(self, name: str, arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:
-        step = Step(f"{TOOL}{name}", Retry(tries=tool.mark.declared.tries, pause=tool.mark.declared.pause))
+        retry = Retry(tries=tool.mark.declared.tries, pause=tool.mark.declared.pause)
+        step = Step(f"{TOOL}{name}", retry, counted=name)
         try:
             outcome = await again(
                 self._execution, step, _json(name, arguments), partial(said_by, tool.call, self._keep)

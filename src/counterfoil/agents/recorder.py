@@ -105,7 +105,7 @@ class Recorder:
         with execution.call(name, self._thread.head) as position:
             if position not in execution.journal.ended:  # a saved answer is given without asking
                 given["params"] = await self._params(parameters, settings)
-            question = Question(name, asking.agent, self._thread.head, facts, given, once)
+            question = Question(name, asking.agent, self._thread.head, facts, given, once, counted=False)
             try:
                 outcome = await answered(execution, position, question)
             finally:
@@ -161,9 +161,8 @@ class Recorder:
         given = {"messages": len(messages), "head": self._thread.head}
         name = f"{COMPACT}{asking.agent}"
         with execution.call(name, self._thread.head) as position:
-            outcome = await answered(
-                execution, position, Question(name, asking.agent, self._thread.head, facts, given, once)
-            )
+            question = Question(name, asking.agent, self._thread.head, facts, given, once, counted=False)
+            outcome = await answered(execution, position, question)
         return compacted(execution.opened.artifacts.whole(outcome.value["output"]))
 
     async def news(self) -> list[str]:

@@ -47,6 +47,7 @@ class Question:
     """One thing to ask. `name` is the call's in the journal, `who` the agent's; `digest` of what is asked, for the replay.
 
     `facts` stand in the request and in the decision, `given` (the input) in the request only. `call` asks the model once.
+    `counted`: whether budgets count this as a call of `who`; what an agent asks within its own turn is none.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Question:
     facts: dict[str, Any]
     given: dict[str, Any]
     call: Callable[[], Awaitable[Answer]] = field(repr=False)
+    counted: bool = True
 
 
 async def answered(execution: Execution, position: str, question: Question) -> Outcome:
@@ -86,14 +88,15 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
     """One call of the model. Gives the reason when it may not be asked now."""
     run, deadlines = execution.run, execution.opened.deadlines
     journal, digest = execution.journal, question.digest
-    called = journal.asked.get(position, 0)
-    lost = called > journal.tries.get(position, 0) + journal.lost.get(position, 0)
-    asked = {"in": digest, "n": called + 1, "lost": lost} | question.facts | await _kept(execution, question.given)
+    before = journal.asked.get(position, 0)
+    lost = before > journal.tries.get(position, 0) + journal.lost.get(position, 0)
+    asked = {"in": digest, "n": before + 1, "lost": lost} | question.facts | await _kept(execution, question.given)
     shares, held = shares_here(execution, question.who), held_here(execution, position) if lost else ()
     losses = journal.losses.get(position, 0) + lost
+    called = question.who if question.counted else None
     entry = await execution.write(
         AskModel(
-            run.run_id, run.fence, position, question.name, asked, RESERVE_MICROS, deadlines, question.who, losses, shares, held
+            run.run_id, run.fence, position, question.name, asked, RESERVE_MICROS, deadlines, called, losses, shares, held
         )
     )  # fmt: skip
     if isinstance(entry, str | Spent):
@@ -108,7 +111,7 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
         # It is paid: half a character in it is told as one that is missing, and is no reason to ask again.
         output = (await _kept(execution, {"output": storable(answer.output)}))["output"]
     except Exception as problem:
-        tried = {"in": digest, "n": called + 1, "problem": said(problem)}
+        tried = {"in": digest, "n": before + 1, "problem": said(problem)}
         count = CountTry(
             run.run_id, run.fence, position, question.name, tried, deadlines, RESERVE_MICROS, shares
         )  # fmt: skip

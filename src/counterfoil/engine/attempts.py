@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.budgets import hold, let_go
-from counterfoil.engine.situation import Target, called_of, newest_review, operation_in, situation_in
+from counterfoil.engine.situation import Target, needed, newest_review, operation_in, situation_in
 from counterfoil.engine.verb import RunVerb, driven
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -19,7 +19,6 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord, Operatio
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.budget import of_attempt
 from counterfoil.rules.gather import gather
 from counterfoil.rules.key_window import key_of, same_bytes
 from counterfoil.rules.recovery import Kind, rule
@@ -144,8 +143,7 @@ class MarkInFlight(RunVerb):
         drawn = run
         for earlier in tx.find(AttemptRecord, "operation_id", operation.operation_id):
             drawn = let_go(tx, drawn, earlier.attempt_id, None, named)
-        need = of_attempt(called_of(operation), first=not operation.attempts)
-        drawn = hold(tx, drawn, self.target.shares, attempt.attempt_id, need)
+        drawn = hold(tx, drawn, self.target.shares, attempt.attempt_id, needed(operation))
         if drawn is not run:
             tx.put(drawn)
 

@@ -72,7 +72,7 @@ async def tried(
 ) -> Outcome:
     """Try until it ends: a result, a final failure, or a budget that is spent."""
     while True:
-        await room_for_a_try(execution, position, spec, first=_may_be_spent(execution, spec.name))
+        await room_for_a_try(execution, position, spec, first=_may_be_spent(execution, spec.called))
         timed = await _paid_for(execution, position, spec, digest)
         await execution.owned(one_try(execution, position, spec, digest, once, timed))
         outcome = execution.journal.ended.get(position)
@@ -115,7 +115,7 @@ async def one_try(
             kind, data = EntryKind.STEP_FAILED, {"in": digest, "failure": failure.facts()}
         else:
             tried_ = {"in": digest, "n": n, "problem": said(problem)}
-            shares = shares_here(execution, spec.name)
+            shares = shares_here(execution, spec.called)
             count = CountTry(run.run_id, run.fence, position, spec.name, tried_, deadlines, shares=shares, timed=timed)
             entry = await execution.write(count)
             execution.noted(entry, tried_)
@@ -132,7 +132,7 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step, *, fir
         tries = journal.tries.get(position, 0)
         if not tries and not first:
             return
-        spent = budget_spent(execution, spec.name)
+        spent = budget_spent(execution, spec.called)
         if spent is not None:
             problem = journal.problems.get(position, "nothing is known of it")
             last = f"Try {tries} of {spec.name} failed: {problem.rstrip('.')}."
@@ -181,27 +181,51 @@ async def _paid_for(execution: Execution, position: str, spec: Step, digest: str
     budget's owner. Gives the budgets that hold some of its time until it ends."""
     run, journal = execution.run, execution.journal
     while True:
-        first = position not in journal.drawn and not journal.tries.get(position)
-        counted = CALLS + spec.name if first else ELAPSED
-        shares = tuple(s for s in shares_here(execution, spec.name) if counted in s.limits or ELAPSED in s.limits)
+        first = not spec.counted and position not in journal.drawn and not journal.tries.get(position)
+        kind = CALLS + spec.called if first else ELAPSED
+        shares = tuple(s for s in shares_here(execution, spec.called) if kind in s.limits or ELAPSED in s.limits)
         if not shares:
             execution.demands.note(position, None)
             return ()
         name = journal.names.get(position, (spec.name, None))[0]
         verb = DrawCall(
-            run.run_id, run.fence, position, name, digest, spec.name, execution.opened.deadlines, shares, first,
+            run.run_id, run.fence, position, name, digest, spec.called, execution.opened.deadlines, shares, first,
             held_here(execution, position),
         )  # fmt: skip
-        seen = journal.seen
-        entry = await execution.owned(execution.write(verb))
-        if not isinstance(entry, Spent):
-            execution.noted(entry, {"in": digest})
-            execution.demands.note(position, None)
+        if await _drawn(execution, verb):
             return verb.timed
-        execution.demands.note(position, demand_of(entry, f"{spec.name} was not called."))
-        now = execution.opened.clock.now_us()
-        sentence = f"waits for budget to call {spec.name}"
-        await execution.wait(Wait("timer", position, now, None, None, sentence), seen=seen)
+
+
+async def count_call(execution: Execution, position: str, name: str, called: str) -> None:
+    """Where a budget counts calls of what is `called`: count one before it is begun, or wait for the budget's owner.
+
+    `name` is the entry's. What becomes of the call, and the time of its tries, is counted where that is done.
+    """
+    run, deadlines = execution.run, execution.opened.deadlines
+    while position not in execution.journal.drawn:
+        shares = tuple(share for share in shares_here(execution, called) if CALLS + called in share.limits)
+        if not shares:
+            break
+        await _drawn(
+            execution,
+            DrawCall(run.run_id, run.fence, position, name, None, called, deadlines, shares, is_try=False),
+        )
+    execution.demands.note(position, None)
+
+
+async def _drawn(execution: Execution, verb: DrawCall) -> bool:
+    """Whether it is paid for; else after a wait in which that may have changed."""
+    position, seen = verb.position, execution.journal.seen
+    entry = await execution.owned(execution.write(verb))
+    if not isinstance(entry, Spent):
+        execution.noted(entry, {"in": verb.digest})
+        execution.demands.note(position, None)
+        return True
+    execution.demands.note(position, demand_of(entry, f"{verb.called} was not called."))
+    now = execution.opened.clock.now_us()
+    sentence = f"waits for budget to call {verb.called}"
+    await execution.wait(Wait("timer", position, now, None, None, sentence), seen=seen)
+    return False
 
 
 def shares_here(execution: Execution, called: str) -> tuple[Share, ...]:

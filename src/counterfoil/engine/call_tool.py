@@ -11,7 +11,7 @@ from typing import Any
 
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.call_perform import check_review, closes, intent_of, prepared, start_driver
-from counterfoil.engine.call_step import input_digest, tried
+from counterfoil.engine.call_step import count_call, input_digest, tried
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.engine.execution import Execution
@@ -30,6 +30,7 @@ TOOL = "tool "  # how the name of a safe tool's step begins
 INTERRUPTED = "interrupted"
 HELD = "held"
 HEARD = "heard"
+COUNTED = 0  # where in its branch a call is counted: the calls of a branch are numbered from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,15 @@ class Interrupted:
 
     operation_id: str
     number: int
+
+
+async def counted(execution: Execution, tool: str) -> None:
+    """Where a budget counts calls of this tool: count this one, once, before anything of it begins; or wait for the owner.
+
+    A call is a call of the model: what comes of it after a crash, or once a person let it pass, is the same one.
+    """
+    if not is_known(execution):
+        await count_call(execution, f"{execution.branch.prefix}{COUNTED}", f"call {tool}", tool)
 
 
 async def again(execution: Execution, spec: Step, arguments: Any, once: Callable[[], Awaitable[Any]]) -> Outcome:

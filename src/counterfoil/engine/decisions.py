@@ -21,6 +21,7 @@ class AskModel(RunVerb):
 
     `lost` in `data`: the call before this one never came to its end. It keeps its reserve as spent, since nobody knows.
     `losses` counts such calls since a person last moved the run: a run that loses its worker in them asks no further.
+    `called` is the name under which it counts as a call; None: it is none.
     `shares` are the budgets that this call draws on, `held` those in which the lost one holds something.
     """
 
@@ -30,7 +31,7 @@ class AskModel(RunVerb):
     data: dict[str, Any]
     reserve_micros: int
     deadlines: Deadlines
-    called: str = ""
+    called: str | None = None
     losses: int = 0
     shares: tuple[Share, ...] = ()
     held: tuple[str, ...] = ()

@@ -107,11 +107,19 @@ class Workflow(Generic[I, O]):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How a function runs as a step. A function without it: name from the function, tries until the budget is spent."""
+    """How a function runs as a step. A function without it: name from the function, tries until the budget is spent.
+
+    `counted` is the name by which budgets know it, and under which whoever calls it has counted its call already.
+    """
 
     name: str
     retry: Retry | None = None
     timeout: timedelta | None = None
+    counted: str = ""
+
+    @property
+    def called(self) -> str:
+        return self.counted or self.name
 
 
 F = TypeVar("F", bound=Callable[..., Any])

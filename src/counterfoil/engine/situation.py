@@ -185,10 +185,15 @@ def called_of(operation: OperationRecord) -> str:
     return (operation.target if operation.undeclared else None) or operation.name
 
 
+def needed(operation: OperationRecord) -> dict[str, int]:
+    """What another send holds in reserve. The operation is one call, however often it is tried; an undeclared tool's call was
+    counted where the model made it."""
+    return of_attempt(called_of(operation), first=not operation.attempts and not operation.undeclared)
+
+
 def lacking(tx: Transaction, target: Target) -> Spent | None:
     """What is spent of the budgets that another send would draw on."""
-    operation = operation_in(tx, target)
-    need = of_attempt(called_of(operation), first=not operation.attempts)
+    need = needed(operation_in(tx, target))
     return spent_in(tx, tx.must(RunRecord, target.run_id), target.shares, need)
 
 

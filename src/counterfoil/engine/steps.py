@@ -89,13 +89,17 @@ class DrawCall(RunVerb):
     shares: tuple[Share, ...]
     first: bool = True
     held: tuple[str, ...] = ()  # the budgets in which a try that was lost here still holds its reserve
+    is_try: bool = True  # False: the call alone is counted here; the time of its tries is counted where they are made
     boundary: ClassVar[str] = "call.drawn"
     quiet: ClassVar[bool] = True
 
     @property
     def timed(self) -> tuple[str, ...]:
         """The budgets that count its time, and hold some of it until it ends."""
-        return tuple(share.budget_id for share in self.shares if ELAPSED in share.limits)
+        return tuple(share.budget_id for share in self._timed())
+
+    def _timed(self) -> list[Share]:
+        return [share for share in self.shares if self.is_try and ELAPSED in share.limits]
 
     def reads(self) -> Sequence[Read]:
         return (Read.key(RunRecord, self.run_id), *share_reads(self.shares, self.held))
@@ -107,7 +111,6 @@ class DrawCall(RunVerb):
             return spent
         use(tx, self.shares, of_try(self.called, first=self.first, timed=False))
         run = let_go(tx, run, self.position, None, self.held)
-        timed = [share for share in self.shares if ELAPSED in share.limits]
-        run = hold(tx, run, timed, self.position, of_try(self.called, first=False, timed=True))
+        run = hold(tx, run, self._timed(), self.position, of_try(self.called, first=False, timed=True))
         tx.put(touched(run, tx.now, self.deadlines))
         return tx.append(self.run_id, EntryKind.DRAWN, position=self.position, name=self.name, data={"in": self.digest})

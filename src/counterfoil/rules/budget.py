@@ -79,9 +79,9 @@ def measured(held: Figures, known: Figures, elapsed_us: int) -> dict[str, int]:
     return calls | ({"elapsed_us": max(0, elapsed_us)} if "elapsed_us" in held else {}) | dict(known)
 
 
-def of_model(called: str, spend_micros: int) -> dict[str, int]:
-    """What a model call that is begun holds in reserve."""
-    return of_attempt(called, first=True) | {"tokens": RESERVE_TOKENS, "spend_micros": spend_micros}
+def of_model(called: str | None, spend_micros: int) -> dict[str, int]:
+    """What a request to a model holds in reserve that is begun. `called`: the agent that it is a call of."""
+    return of_attempt(called or "", first=called is not None) | {"tokens": RESERVE_TOKENS, "spend_micros": spend_micros}
 
 
 def of_attempt(called: str, *, first: bool) -> dict[str, int]:
