@@ -34,6 +34,7 @@ from counterfoil.rules.budget import (
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
+CONVERSATION = "conversation"  # in the budget of a run that another one began: whose conversation it draws on
 OF_RUN = "run"  # the name of the rows that hold what one run may use
 WORDS = {"attempts": "failed attempts", "elapsed_us": "elapsed time", "tokens": "tokens", "spend_micros": "money"}
 
@@ -77,10 +78,20 @@ def own_id(run_id: str) -> str:
 
 
 def conversation_of(run: RunRecord) -> str | None:
-    """The conversation that a run belongs to: its turn names it in its input. None for a run that is no turn."""
+    """The conversation that a run belongs to: its turn names it in its input, and hands it on to the runs that it begins.
+    None for a run that is neither."""
+    handed_on: str | None = parsed(run.budget).get(CONVERSATION) if f'"{CONVERSATION}"' in run.budget else None
+    if handed_on is not None:
+        return handed_on
     given: Any = parsed(run.input) if '"conversation"' in run.input else None
     found = cast("dict[str, Any]", given).get("conversation") if isinstance(given, dict) else None
     return found if isinstance(found, str) and found else None
+
+
+def handed_on(budget: dict[str, Any], parent: RunRecord) -> dict[str, Any]:
+    """The budget of a run that another one begins: it is for the same conversation."""
+    conversation = conversation_of(parent)
+    return budget if conversation is None else budget | {CONVERSATION: conversation}
 
 
 def shares_of(registry: Registry, run: RunRecord, called: str, now: int) -> tuple[Share, ...]:

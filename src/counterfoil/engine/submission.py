@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any, cast
 
+from counterfoil.engine.budgets import handed_on
 from counterfoil.engine.definitions import Workflow, loaded, signature_of
 from counterfoil.engine.submit import Submit, SubmitChild
 from counterfoil.engine.verb import Deadlines
@@ -61,9 +62,12 @@ def child_submission(
     parent: RunRecord,
     position: str,
 ) -> SubmitChild:
-    """The same for a run that `parent` begins at a position: it is submitted by whoever submitted the parent."""
+    """The same for a run that `parent` begins at a position: it is submitted by whoever submitted the parent, and for its
+    conversation."""
+    facts = _facts(installation_id, workflow, plain, request_id)
+    facts["budget"] = handed_on(facts["budget"], parent)
     return SubmitChild(
-        **_facts(installation_id, workflow, plain, request_id), deadlines=deadlines, by=parent.submitted_by,
+        **facts, deadlines=deadlines, by=parent.submitted_by,
         parent_run_id=parent.run_id, parent_position=position, parent_fence=parent.fence,
     )  # fmt: skip
 

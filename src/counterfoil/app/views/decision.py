@@ -102,8 +102,11 @@ def decision_id(run: RunRecord, sequence: int) -> str:
 
 
 def conversation_of(reader: Reader, run_id: str) -> str | None:
-    """The name of the conversation that a run is a turn of."""
+    """The name of the conversation that a run is a turn of, or that the turn is of which it does a part."""
     turn = reader.get(TurnRecord, run_id)
+    run = None if turn is not None else reader.get(RunRecord, run_id)
+    if run is not None and run.parent_run_id is not None:
+        return conversation_of(reader, run.parent_run_id)
     conversation = None if turn is None else reader.get(ConversationRecord, turn.conversation_id)
     return None if conversation is None else conversation.name
 
