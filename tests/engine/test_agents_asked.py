@@ -25,9 +25,7 @@ def asking(tool: str, *, times: int = 1, **arguments: Any) -> FunctionModel:
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         del info
         n = sum(isinstance(message, ModelResponse) for message in messages)
-        return ModelResponse(
-            parts=[TextPart("done")] if n == times else [ToolCallPart(tool, arguments, f"{tool}-{n}")]
-        )
+        return ModelResponse(parts=[TextPart("done")] if n == times else [ToolCallPart(tool, arguments, f"{tool}-{n}")])
 
     return FunctionModel(answer)
 

@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from counterfoil.agents.called import Calls, Tool
 from counterfoil.agents.compaction import COMPACT, compacted, split, summarizer, transcript
 from counterfoil.agents.messages import Thread, messages_of, plain_of, response_of
+from counterfoil.agents.refusing import refusals
 from counterfoil.agents.streaming import CutOff, asked_of
 from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.asking import Answer, Question, Versions, answered
@@ -91,7 +92,8 @@ class Recorder:
         async def once() -> Answer:
             shown = None if self._cut_off else self._shown(position)
             try:
-                response = await asked_of(model, messages, settings, parameters, shown)
+                with refusals(model.model_name):
+                    response = await asked_of(model, messages, settings, parameters, shown)
             except CutOff:
                 self._cut_off = True
                 raise
@@ -152,7 +154,8 @@ class Recorder:
         summary = summarizer(agent, None)
 
         async def once() -> Answer:
-            result = await summary.run(transcript(older), infer_name=False)
+            with refusals(model_name(summary)):
+                result = await summary.run(transcript(older), infer_name=False)
             usage, cost = execution.opened.usage_of(result)
             return Answer({"summary": result.output, "kept": newest}, usage, cost)
 

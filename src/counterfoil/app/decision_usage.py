@@ -72,7 +72,10 @@ def calls_in(run: RunRecord, entries: Sequence[Entry], conversation: str | None 
     """Every call of a model, in order. At one position one call is open at most."""
     calls: list[Call] = []
     open_: dict[str, Call] = {}
-    ends = {EntryKind.DECISION: "decisions", EntryKind.TRY_FAILED: "failed", EntryKind.LOST: "lost"}
+    ends = {
+        EntryKind.DECISION: "decisions", EntryKind.TRY_FAILED: "failed", EntryKind.STEP_FAILED: "failed",
+        EntryKind.LOST: "lost",
+    }  # fmt: skip
     for entry in entries:
         position = entry.position or ""
         if entry.kind is EntryKind.ASKED:

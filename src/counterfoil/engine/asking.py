@@ -8,16 +8,25 @@ from typing import Any
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.budgets import Spent
 from counterfoil.engine.call_step import demand_of, held_here, room_for_a_try, shares_here
-from counterfoil.engine.decisions import AcceptDecision, AskModel
+from counterfoil.engine.decisions import AcceptDecision, AskModel, RefuseQuestion
 from counterfoil.engine.definitions import Step
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.leaving import unless_cancelled
 from counterfoil.engine.steps import CountTry
 from counterfoil.model.codec import BODY_LIMIT, compact, storable
+from counterfoil.model.errors import StepFailed
 from counterfoil.rules.replay import Outcome
 
 RESERVE_MICROS = 50_000  # 0.05 USD held back for each call in flight
+
+
+class NotAnswered(Exception):
+    """Raised by a question's `call` where another try gives the same: the request is refused, and costs nothing."""
+
+    def __init__(self, failure: StepFailed) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +69,16 @@ class Question:
 
 
 async def answered(execution: Execution, position: str, question: Question) -> Outcome:
-    """The decision at a position: the saved one, or a new one. The caller has opened the position."""
+    """The decision at a position: the saved one, or a new one. The caller has opened the position.
+
+    Raises StepFailed where the model refuses the question, also at a replay.
+    """
     outcome = await execution.recorded(execution.journal.ended.get(position))
-    return outcome if outcome is not None else await execution.given(await _decided(execution, position, question))
+    if outcome is None:
+        outcome = await execution.given(await _decided(execution, position, question))
+    if outcome.failure is not None:
+        raise execution.failures.recorded(outcome.failure, outcome.sequence)
+    return outcome
 
 
 async def _decided(execution: Execution, position: str, question: Question) -> Outcome:
@@ -110,6 +126,13 @@ async def _ask(execution: Execution, position: str, question: Question) -> str |
         answer = await unless_cancelled(execution, question.call(), over)
         # It is paid: half a character in it is told as one that is missing, and is no reason to ask again.
         output = (await _kept(execution, {"output": storable(answer.output)}))["output"]
+    except NotAnswered as refused:
+        data = {"in": digest, "n": before + 1, "failure": refused.failure.facts()}
+        entry = await execution.write(
+            RefuseQuestion(run.run_id, run.fence, position, question.name, data, RESERVE_MICROS, deadlines, shares)
+        )
+        execution.noted(entry, data)
+        return None
     except Exception as problem:
         tried = {"in": digest, "n": before + 1, "problem": said(problem)}
         count = CountTry(

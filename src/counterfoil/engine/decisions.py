@@ -113,6 +113,29 @@ class AcceptDecision(RunVerb):
         return tx.append(self.run_id, EntryKind.DECISION, position=self.position, name=self.name, data=self.data)
 
 
+@dataclass(frozen=True, slots=True)
+class RefuseQuestion(RunVerb):
+    """The model's provider refuses the question, and would again. What the call held is given back: it cost nothing."""
+
+    fence: int
+    position: str
+    name: str
+    data: dict[str, Any]
+    reserve_micros: int
+    deadlines: Deadlines
+    shares: tuple[Share, ...] = ()
+    boundary: ClassVar[str] = "step.ended"
+
+    def reads(self) -> Any:
+        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
+
+    def decide(self, tx: Transaction) -> Any:
+        run = driven(tx, self.run_id, self.fence)
+        run = let_go(tx, touched(run, tx.now, self.deadlines), self.position, {}, {s.budget_id for s in self.shares})
+        tx.put(replace(run, reserved_micros=max(0, run.reserved_micros - self.reserve_micros)))
+        return tx.append(self.run_id, EntryKind.STEP_FAILED, position=self.position, name=self.name, data=self.data)
+
+
 def in_doubt(operation: OperationRecord) -> bool:
     """In flight, or unknown; also one that a restore made maybe sent."""
     if operation.status in (OperationStatus.IN_FLIGHT, OperationStatus.UNKNOWN):

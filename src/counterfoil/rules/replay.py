@@ -84,8 +84,8 @@ class Journal:
         for outcomes in (self.ended, self.closings):
             for key in [key for key, outcome in outcomes.items() if outcome.sequence == sequence]:
                 del outcomes[key]
-                self.opened.pop(key, None)
-                self.tries.pop(key, None)
+                for known in (self.opened, self.tries, self.asked, self.lost):
+                    known.pop(key, None)
         for key, told in self.verdicts.items():
             self.verdicts[key] = [outcome for outcome in told if outcome.sequence != sequence]
         if sequence in self.order:

@@ -76,7 +76,7 @@ def _decisions(entries: Sequence[Entry]) -> list[dict[str, Any]]:
             continue
         if entry.kind is EntryKind.ASKED:
             asked[entry.position] = entry
-        elif entry.kind in (EntryKind.DECISION, EntryKind.TRY_FAILED, EntryKind.LOST):
+        elif entry.kind in (EntryKind.DECISION, EntryKind.TRY_FAILED, EntryKind.STEP_FAILED, EntryKind.LOST):
             asked.pop(entry.position, None)
     return [_pending("decision", position, entry.at, None) for position, entry in asked.items()]
 

@@ -41,7 +41,10 @@ def decision_bars(entries: Sequence[Entry], end: int) -> Iterator[Bar]:
             continue
         if entry.kind is EntryKind.ASKED:
             open_calls[entry.position] = entry
-        elif entry.kind in (EntryKind.DECISION, EntryKind.TRY_FAILED) and entry.position in open_calls:
+        elif (
+            entry.kind in (EntryKind.DECISION, EntryKind.TRY_FAILED, EntryKind.STEP_FAILED)
+            and entry.position in open_calls
+        ):
             kind = "done" if entry.kind is EntryKind.DECISION else "failed"
             yield _call(open_calls.pop(entry.position), entry.at, kind, entry.sequence, entry)
     yield from (_call(asked, end, "live", asked.sequence) for asked in open_calls.values())

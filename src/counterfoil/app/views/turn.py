@@ -33,6 +33,9 @@ def said_in_turn(reader: Reader, run: RunRecord, whole: Whole) -> list[dict[str,
     return told.items()
 
 
+_NO_ANSWER = (EntryKind.LOST, EntryKind.TRY_FAILED, EntryKind.STEP_FAILED)
+
+
 class _Telling:
     """Goes through a journal once."""
 
@@ -52,7 +55,7 @@ class _Telling:
             call.note(entry, data, self._whole)
         if entry.kind is EntryKind.ASKED:
             self._asked(entry, data)
-        elif entry.kind in (EntryKind.LOST, EntryKind.TRY_FAILED) and entry.position in self._asking:
+        elif entry.kind in _NO_ANSWER and entry.position in self._asking:
             self._asking[entry.position]["lost" if entry.kind is EntryKind.LOST else "failed"] += 1
         elif entry.kind is EntryKind.DECISION:
             self._decided(entry, data)

@@ -14,10 +14,12 @@ from counterfoil.testing.model_server.questions import Answer, Question, ask
 from counterfoil.testing.model_server.scripts import Script, read_script
 from counterfoil.testing.model_server.streaming import CUT, ENDED, HELD, send_pieces
 
+REFUSE = "refuse"
 FAULTS = frozenset(
-    {"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept", CUT, ENDED, HELD}
+    {"drop-reply", "slow", "hang", "garbage", "error-after-accept", "error-before-accept", REFUSE, CUT, ENDED, HELD}
 )
-"""The last three are faults of a streamed answer: half of it comes, then nothing, an end, or the rest after a `release`."""
+"""REFUSE answers 401, or the status that the fault names. The last three are faults of a streamed answer: half of it comes,
+then nothing, an end, or the rest after a `release`."""
 _PROTOCOLS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses}
 _ERRORS = {
     "error-after-accept": error_reply(500, "internal", "something failed after the request was accepted"),
@@ -60,6 +62,14 @@ class ModelServer(StandIn):
         exchange.hold(fault)
         if question.streamed and fault is not None and fault.name == "slow":
             send_pieces(exchange, list(protocol.stream_of(question, answer, created=created)))
+            return
+        if fault is not None and fault.name == REFUSE:
+            told = {
+                "message": "Incorrect API key provided.",
+                "type": "invalid_request_error",
+                "code": "invalid_api_key",
+            }
+            exchange.send(Reply(fault.status or 401, {"error": told}))
             return
         reply = Reply(200, protocol.reply_with(question, answer, created=created))
         exchange.deliver(reply if fault is None else _ERRORS.get(fault.name, reply), fault)
