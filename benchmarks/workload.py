@@ -22,7 +22,7 @@ from counterfoil.model.run import RunState
 STEPS = 10
 RESULT = "r" * 200
 PERSON, SECRET = "ana", "bench"
-BUDGET = Budget(attempts=5, elapsed=timedelta(days=1), spend_usd=0, owner=PERSON)
+BUDGET = Budget(attempts=5, elapsed=timedelta(days=1), spend_usd=1, owner=PERSON)
 
 
 class Length(BaseModel):

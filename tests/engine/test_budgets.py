@@ -3,7 +3,6 @@
 import asyncio
 import json
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from counterfoil.engine.budgets import held_by, shares_of
 from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
-from counterfoil.model.budget import Budget, BudgetRecord, SharedBudget
+from counterfoil.model.budget import BudgetRecord, SharedBudget
 from counterfoil.model.errors import Refused
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.sandbox.process import SandboxProcess
@@ -156,47 +155,6 @@ def test_who_may_raise_what(house_with_crm: House, change: dict[str, Any], code:
         house.clean()
 
     asyncio.run(story())
-
-
-UNFIT = [
-    SharedBudget(name="b", scope="workflow", owner="ops"),
-    SharedBudget(name="b", scope="workflow", tokens=0, owner="ops"),
-    SharedBudget(name="b", scope="workflow", calls={"pay": -1}, owner="ops"),
-    SharedBudget(name="b", scope="business_day", tokens=1, zone="Atlantis/Capital", owner="ops"),
-    SharedBudget(name="b", scope="run", tokens=1, owner="ops"),  # type: ignore[arg-type]
-    SharedBudget(name="run", scope="workflow", tokens=1, owner="ops"),
-]
-
-
-@pytest.mark.parametrize("budget", UNFIT, ids=["nothing", "zero", "below", "zone", "scope", "name"])
-def test_a_budget_that_cannot_be_kept_is_refused_at_once(house: House, budget: SharedBudget) -> None:
-    with pytest.raises(Refused) as refused:
-        house.app.budget(budget)
-    assert refused.value.code == "budget_unfit" and not house.app.registry.budgets
-
-
-def test_a_name_is_declared_once_and_its_owner_is_somebody(house: House) -> None:
-    workflow = performing(house)
-    house.app.budget(SharedBudget(name="b", scope="workflow", tokens=9, owner="nobody"))
-    with pytest.raises(Refused) as taken:
-        house.app.budget(SharedBudget(name="b", scope="business_day", tokens=9, owner="ops"))
-    assert taken.value.code == "name_taken"
-    house.found()
-    with pytest.raises(Refused) as unknown:
-        asyncio.run(house.app.submit(workflow, Order(number="1"), request_id="1"))
-    assert unknown.value.code == "unknown_owner"
-
-
-def test_a_limit_of_the_run_below_one_is_refused(house: House) -> None:
-    with pytest.raises(Refused) as refused:
-
-        @house.app.workflow(
-            version=1, budget=Budget(attempts=1, elapsed=timedelta(1), spend_usd=1, owner="ops", tokens=0)
-        )
-        async def never(run: Run, order: Order) -> None:
-            await run.sleep(timedelta(1))
-
-    assert refused.value.code == "budget_unfit"
 
 
 class Asking:

@@ -58,7 +58,7 @@ def read_charge(charge: str) -> int:
     return json.loads(Path(os.environ["CHARGES"]).read_text())[charge]
 
 
-@app.workflow(version=1, budget=cf.Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=0, owner="ana"))
+@app.workflow(version=1, budget=cf.Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=1, owner="ana"))
 async def refund(run: cf.Run, asked: Asked) -> cf.Receipt:
     paid = await run.step(read_charge, asked.charge)
     return await run.perform(create_refund, Refund(request=asked.request, charge=asked.charge, amount=paid // 2))

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from counterfoil.agents.attached import Attached, Known
 from counterfoil.agents.context import begin_turn
-from counterfoil.agents.explained import check_tools, lies_in, servers_of, tools_of
+from counterfoil.agents.explained import UNSEEN, check_tools, lies_in, servers_of, tools_of
 from counterfoil.agents.marked import given_as
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
@@ -41,6 +41,13 @@ class DurableAgent:
     workflow: Workflow[Turn, Any]
     undeclared: Undeclared
     tools: Callable[[], list[dict[str, Any]]]
+
+    def called(self) -> frozenset[str] | None:
+        """The names of all that its turns can call; None where a tool may call more, or shows only when it runs."""
+        rows = self.tools()
+        if any(row["kind"] in UNSEEN for row in rows):
+            return None
+        return frozenset(name for row in rows for name in (row["tool"], row["operation"]) if name is not None)
 
 
 def durable_agent(

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from counterfoil.agents.agent import DurableAgent
     from counterfoil.agents.attached import Known
 
+# Kinds of rows behind which more names may stand than the code shows.
+UNSEEN = frozenset({"run", "trusted", "untrusted", "dynamic"})
+
 _SENTENCES = {
     "safe": "May run again: after a crash it is run again, and its result is recorded once.",
     "run": "A part of the workflow: it is replayed, and what it does stands at positions of the run.",

@@ -31,6 +31,7 @@ from counterfoil.app.inbox import Inbox
 from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
+from counterfoil.app.limits_declared import check_limits
 from counterfoil.app.located import located
 from counterfoil.app.metrics import Metrics
 from counterfoil.app.money import MoneyNoun
@@ -135,11 +136,12 @@ class App(Declaring):
 
         `operations` are given to the model as tools, and so are other agents, whose turns are runs of their own; `safe` names
         tools that may run again; `deps` makes the agent's deps; the versions of its prompt, and of the rules it is to go by,
-        are kept with each decision. Raises Refused: name_taken, no_reviewer, two_reviews,
-        external_tool.
+        are kept with each decision. Raises Refused: name_taken, budget_unfit, no_reviewer,
+        two_reviews, external_tool.
         """
         from counterfoil.agents.agent import durable_agent
 
+        check_limits(name, budget)
         versions = Versions(prompt_version, policy_version)
         durable = durable_agent(
             name, agent, version=version, budget=budget, versions=versions, operations=operations, safe=frozenset(safe),
@@ -149,6 +151,7 @@ class App(Declaring):
         for operation in durable.undeclared.operations:
             self.registry.add_operation(operation)
         self.registry.add_workflow(durable.workflow)
+        self.registry.called[name, version] = durable.called
         self.agents[name] = durable
         return durable
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
-from counterfoil.app.registration import check_limits, document_from, operation_from, workflow_from
+from counterfoil.app.limits_declared import check_limits
+from counterfoil.app.registration import document_from, operation_from, workflow_from
 from counterfoil.engine.definitions import Bearer, Env, Operation, ReceiverDefinition, Registry, Workflow
 from counterfoil.engine.document import D, Document
 from counterfoil.model.budget import Budget, SharedBudget

@@ -2,23 +2,21 @@
 
 from collections.abc import Callable
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ValidationError
 
-from counterfoil.engine.budgets import OF_RUN
+from counterfoil.app.limits_declared import check_limits, check_names
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
 from counterfoil.engine.document import D, Document
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
-from counterfoil.model.budget import Budget, Scope, SharedBudget
+from counterfoil.model.budget import Budget
 from counterfoil.model.contract import Contract, refusal_at_start
 from counterfoil.model.document import DocumentScope
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, PersonRecord, owner_of
 from counterfoil.model.review import ReviewBy
 from counterfoil.rules.authority import roles_of as roles_of_person
-from counterfoil.rules.budget import limits_of
 
 
 def operation_from(
@@ -80,29 +78,6 @@ def document_from(name: str, type_: type[D], scope: str, default: D | None, sett
     return Document(name, type_, DocumentScope(scope), default, setting)
 
 
-def check_limits(name: str, budget: Budget | SharedBudget) -> None:
-    """A limit is a number above zero, and a business day is one of a known time zone. Raises Refused(budget_unfit)."""
-    limits = limits_of(budget)
-    wrong = [kind for kind, limit in limits.items() if limit < 1]
-    problem = f"the limit of {wrong[0]} is not above zero" if wrong else None
-    if isinstance(budget, SharedBudget):
-        if not limits:
-            problem = "it limits nothing"
-        elif budget.scope not in set(Scope) - {Scope.RUN} or budget.name == OF_RUN:
-            problem = "its scope is none; what one run may use stands in its workflow's Budget"
-        elif not _known_zone(budget.zone):
-            problem = f"{budget.zone!r} is no time zone that is known here; on a slim image install tzdata"
-    if problem is not None:
-        raise Refused("budget_unfit", name=name, problem=problem)
-
-
-def _known_zone(name: str) -> bool:
-    try:
-        return name == "UTC" or bool(ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-
-
 def roles_of(registry: Registry) -> set[str]:
     """The roles that reviews ask for."""
     return {o.review.role for o in registry.operations.values() if o.review is not None}
@@ -125,7 +100,11 @@ def named_in(registry: Registry) -> list[str]:
 
 
 def check_owners(registry: Registry, opened: Opened) -> None:
-    """An owner or role that is nobody is refused. Raises Refused(unknown_owner | unknown_receiver)."""
+    """An owner or role that is nobody is refused, and a budget of what nothing is called.
+
+    Raises Refused(unknown_owner | unknown_receiver | budget_unfit).
+    """
+    check_names(registry)
     with opened.read() as reader:
         people = [person for person in reader.rows(PersonRecord) if person.revoked_at is None]
     known = {role for person in people for role in roles_of_person(person)}

@@ -240,6 +240,8 @@ class Registry:
     workflows: dict[tuple[str, int], Workflow[Any, Any]] = field(default_factory=lambda: {})
     budgets: dict[str, SharedBudget] = field(default_factory=lambda: {})
     documents: dict[str, Document[Any]] = field(default_factory=lambda: {})
+    # By workflow, where its code alone tells: the names of all that its runs can call; None while one may show only later.
+    called: dict[tuple[str, int], Callable[[], frozenset[str] | None]] = field(default_factory=lambda: {})
 
     def add_operation(self, operation: Operation[Any, Any]) -> None:
         if operation.name in self.operations:
