@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from counterfoil.agents.attached import Attached, Known
 from counterfoil.agents.context import begin_turn
-from counterfoil.agents.explained import UNSEEN, check_tools, lies_in, servers_of, tools_of
+from counterfoil.agents.explained import called_by, check_tools, lies_in, servers_of, tools_of
 from counterfoil.agents.marked import given_as
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
@@ -34,20 +34,14 @@ TOOL_LONGEST = timedelta(minutes=10)
 class DurableAgent:
     """Registered by `app.agent`. `workflow` is what its turns run; `undeclared` what its undeclared tools are called through.
 
-    `tools` says what a crash does with each of its tools.
+    `tools` says what a crash does with each of its tools, `called` which names its turns can call, where code tells.
     """
 
     name: str
     workflow: Workflow[Turn, Any]
     undeclared: Undeclared
     tools: Callable[[], list[dict[str, Any]]]
-
-    def called(self) -> frozenset[str] | None:
-        """The names of all that its turns can call; None where a tool may call more, or shows only when it runs."""
-        rows = self.tools()
-        if any(row["kind"] in UNSEEN for row in rows):
-            return None
-        return frozenset(name for row in rows for name in (row["tool"], row["operation"]) if name is not None)
+    called: Callable[[], frozenset[str] | None]
 
 
 def durable_agent(
@@ -99,7 +93,11 @@ def durable_agent(
     turn.__annotations__["return"] = Optional[output_type_of(agent)]  # noqa: UP045 - None is what a compaction gives
     turn.__name__ = turn.__qualname__ = name
     durable = DurableAgent(
-        name, Workflow(name, version, turn, budget), undeclared, lambda: tools_of(agent, known, shown)
+        name,
+        Workflow(name, version, turn, budget),
+        undeclared,
+        lambda: tools_of(agent, known, shown),
+        lambda: called_by(agent, known, operations),
     )
     return durable
 

@@ -7,6 +7,7 @@ from pydantic_ai import Agent, Tool
 from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
 from counterfoil.agents.declared import SAFE_TOOL, Declared, declared_by
+from counterfoil.agents.made import maker_of, seen_through
 from counterfoil.agents.marked import Held, Server, held_in
 from counterfoil.engine.definitions import Operation
 from counterfoil.model.errors import Refused
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.agents.attached import Known
 
 # Kinds of rows behind which more names may stand than the code shows.
-UNSEEN = frozenset({"run", "trusted", "untrusted", "dynamic"})
+_MORE = frozenset({"run", "trusted", "untrusted", "dynamic"})
 
 _SENTENCES = {
     "safe": "May run again: after a crash it is run again, and its result is recorded once.",
@@ -29,11 +30,11 @@ _SENTENCES = {
     "further write waits until a person says what happened.",
     "resolve": "Once only: interrupted, it is never run again. {asked} is asked what it did, again and again; until it or a "
     "person says so, every further write waits.",
-    "trusted": "What a tool says of itself is believed: with readOnlyHint, or with idempotentHint and without destructiveHint, "
-    "it may run again. Any other is called once only.",
+    "trusted": "What a tool says of itself is believed: with readOnlyHint, or with idempotentHint where it also says that "
+    "destructiveHint is false, it may run again. Any other is called once only.",
     "untrusted": "Whatever its tools say of themselves: each is called once only, and interrupted it is never run again until a "
-    "person says what happened. `trusted(...)` believes it; `mcp_operation(...)` puts a tool under the ledger.",
-    "dynamic": "Made by a function: its tools show when they run. Each is called once only, unless its own function says more.",
+    "person says what happened. `trusted(...)` believes it; `app.operation(...)(mcp_tool(...))` puts a tool under the ledger.",
+    "dynamic": "Made by {made}: its tools show when they run. Each is called once only, unless its own function says more.",
 }
 
 
@@ -77,10 +78,28 @@ def tools_of(
 ) -> list[dict[str, Any]]:
     """`[{tool, kind, review, sentence, operation}]`; `operation` names the one that it is, or None.
 
-    An MCP server is not asked: it is one row, besides the operations that it holds.
+    An MCP server is not asked: it is one row, besides the operations that it holds. A function that makes a toolset is asked
+    for it: what it makes here and now stands for what a turn gets.
     """
+    return _rows([each for held in _held(agent) for each in seen_through(held)], known) + [
+        _row(each.name, "operation" if isinstance(each, Operation) else "agent", each) for each in given
+    ]
+
+
+def called_by(
+    agent: Agent[Any, Any], known: "Known", given: "Sequence[Operation[Any, Any] | DurableAgent]"
+) -> frozenset[str] | None:
+    """The names of all that its turns can call; None where a tool may call more, or shows only when it runs."""
+    rows = _rows(list(_held(agent)), known)
+    if any(row["kind"] in _MORE for row in rows):
+        return None
+    named = {name for row in rows for name in (row["tool"], row["operation"]) if name is not None}
+    return frozenset(named | {each.name for each in given})
+
+
+def _rows(found: Sequence[Held], known: "Known") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for held in _held(agent):
+    for held in found:
         if isinstance(held.toolset, FunctionToolset):
             for name, tool, declared in _functions(held):
                 rows.append(_function_row(name, tool, SAFE_TOOL if name in known.safe else declared))
@@ -91,8 +110,8 @@ def tools_of(
             ]  # fmt: skip
             rows.append(_row(f"{held.prefix}*", "trusted" if held.trusted else "untrusted", held))
         else:
-            rows.append(_row(f"{held.prefix}*", "dynamic", held))
-    return rows + [_row(each.name, "operation" if isinstance(each, Operation) else "agent", each) for each in given]
+            rows.append(_row(f"{held.prefix}*", "dynamic", held, made=maker_of(held)))
+    return rows
 
 
 def _function_row(name: str, tool: Tool[Any], declared: Declared) -> dict[str, Any]:

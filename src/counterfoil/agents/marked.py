@@ -61,8 +61,8 @@ class Reviewed(WrapperToolset[Any]):
 
 
 def trusted(toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-    """Believe what this MCP server says of its tools: one with `readOnlyHint`, or with `idempotentHint` and without
-    `destructiveHint`, may run again after a crash. Of any other server these hints say nothing."""
+    """Believe what this MCP server says of its tools: one with `readOnlyHint`, or with `idempotentHint` where
+    it also says that `destructiveHint` is false, may run again after a crash. Of any other server these hints say nothing."""
     return Trusted(toolset)
 
 
