@@ -165,9 +165,9 @@ def test_settings_are_kept_and_counted(talking: House) -> None:
         talks = talking.app.conversations
         await send(talking, "wait")
         await refused("bad_setting", talks.settings("c", changes={"when_busy": "sometimes"}))
-        set_ = await talks.settings("c", changes={"when_busy": "follow_up", "model": "small"})
-        assert (set_["settings"], set_["settings_version"]) == ({"when_busy": "follow_up", "model": "small"}, 1)
-        await talks.settings("c", changes={"model": "small"})
+        set_ = await talks.settings("c", changes={"when_busy": "follow_up", "model": "openai:small"})
+        assert (set_["settings"], set_["settings_version"]) == ({"when_busy": "follow_up", "model": "openai:small"}, 1)
+        await talks.settings("c", changes={"model": "openai:small"})
         assert (await send(talking, "two"))["admitted"] == "follow_up"
         taken = await talks.settings("c", changes={"model": None})
         assert (taken["settings"], taken["settings_version"]) == ({"when_busy": "follow_up"}, 2)

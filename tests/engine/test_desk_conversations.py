@@ -45,7 +45,7 @@ ACTS: dict[str, Callable[[Desk], Any]] = {
     "fork": lambda d: d.conversations.fork("c", into="d", at=1),
     "reset": lambda d: d.conversations.reset("c"),
     "handoff": lambda d: d.conversations.handoff("c", to="complaints"),
-    "settings": lambda d: d.conversations.settings("c", changes={"model": "x"}),
+    "settings": lambda d: d.conversations.settings("c", changes={"model": "openai:x"}),
     "abort": lambda d: d.conversations.abort("c", queued=True),
     "show": lambda d: d.conversations.show("c"),
     "export": lambda d: d.conversations.export_jsonl("c"),

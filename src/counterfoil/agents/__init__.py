@@ -8,16 +8,17 @@ if TYPE_CHECKING:
     from counterfoil.agents.declared import DidNotHappen, Happened, agent_tool, current_run
     from counterfoil.agents.marked import reviewed, trusted
     from counterfoil.agents.mcp import McpReceipt, mcp_tool
+    from counterfoil.agents.turn_settings import conversation_settings
 
 __all__ = [
-    "DidNotHappen", "DurableAgent", "Happened", "McpReceipt", "agent_tool", "current_run", "mcp_tool", "reviewed", "trusted",
-    "working_context",
+    "DidNotHappen", "DurableAgent", "Happened", "McpReceipt", "agent_tool", "conversation_settings", "current_run",
+    "mcp_tool", "reviewed", "trusted", "working_context",
 ]  # fmt: skip
 
 _HOMES = {
     "DurableAgent": "agent", "agent_tool": "declared", "current_run": "declared", "Happened": "declared",
     "DidNotHappen": "declared", "reviewed": "marked", "trusted": "marked",
-    "McpReceipt": "mcp", "mcp_tool": "mcp", "working_context": "context",
+    "McpReceipt": "mcp", "mcp_tool": "mcp", "conversation_settings": "turn_settings", "working_context": "context",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from counterfoil.agents.explained import called_by, check_tools, lies_in, server
 from counterfoil.agents.marked import given_as
 from counterfoil.agents.recorder import Asking, Recorder
 from counterfoil.agents.talk import compact_after, talk_of
+from counterfoil.agents.turn_settings import settings_of_turn
 from counterfoil.agents.undeclared import Undeclared
 from counterfoil.engine.asking import Versions
 from counterfoil.engine.call_perform import payload_type
@@ -68,18 +69,19 @@ def durable_agent(
 
     async def turn(run: EmbeddedRun, given: Turn) -> Any:
         talk = await asyncio.to_thread(talk_of, run.execution)
+        settings = await settings_of_turn(run.execution, talk.settings)
         recorded = Recorder(run, replace(asking, revision=talk.revision), undeclared)
         begin_turn(run.execution)
         run.execution.lineage = () if talk.revision is None else talk.revision.lineage
         if talk.kind is TurnKind.COMPACTION:
-            await recorded.compacts(agent, talk.history)
+            await recorded.compacts(agent, talk.history, settings.get("model"))
             return None
         before = recorded.begins_with(talk.history)
         await run.message("user", given.text)
         result = await agent.run(
             given.text,
             message_history=before or None,
-            model=talk.settings.get("model"),
+            model=settings.get("model"),
             deps=deps() if deps is not None else None,
             toolsets=[_toolset(shown)] if shown else None,
             capabilities=[Attached(recorded, known, run.id)],
@@ -87,7 +89,8 @@ def durable_agent(
             infer_name=False,
         )
         await run.message("agent", result.output if isinstance(result.output, str) else to_json(result.output).decode())
-        await compact_after(run.execution, durable, talk, recorded.context_tokens)
+        limit = settings.get("compact_after")
+        await compact_after(run.execution, durable, talk.conversation, limit, recorded.context_tokens)
         return result.output
 
     turn.__annotations__["return"] = Optional[output_type_of(agent)]  # noqa: UP045 - None is what a compaction gives

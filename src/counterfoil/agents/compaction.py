@@ -31,7 +31,7 @@ def compacted(output: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def summarizer(agent: Agent[Any, Any], model: Any) -> Agent[None, str]:
-    """Asks the agent's own model, without its tools."""
+    """Asks the model, or the agent's own, without its tools."""
     return Agent(model or agent.model, output_type=str, instructions=INSTRUCTIONS)
 
 

@@ -145,13 +145,18 @@ class Recorder:
         opened, run_id, ask = self._execution.opened, self._run.id, self._execution.journal.asked.get(position, 0)
         return lambda text: opened.partials.publish(run_id, position, text, ask)
 
-    async def compacts(self, agent: Agent[Any, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The messages in short: a decision, which later turns begin with. Nothing to tell again: the messages as they are."""
+    async def compacts(
+        self, agent: Agent[Any, Any], messages: list[dict[str, Any]], model: str | None
+    ) -> list[dict[str, Any]]:
+        """The messages in short: a decision, which later turns begin with. Nothing to tell again: the messages as they are.
+
+        `model` is the one that the conversation asks for; None: the agent's own.
+        """
         execution, asking = self._execution, self._asking
         older, newest = split(messages)
         if not older:
             return messages
-        summary = summarizer(agent, None)
+        summary = summarizer(agent, model)
 
         async def once() -> Answer:
             with refusals(model_name(summary)):

@@ -39,12 +39,13 @@ def talk_of(execution: Execution) -> Talk:
     return Talk(turn.kind, conversation.name, history, parsed(conversation.settings), revision)
 
 
-async def compact_after(execution: Execution, durable: "DurableAgent", talk: Talk, tokens: int) -> None:
-    """A turn after which the context is larger than the conversation's `compact_after` is followed by a compaction."""
-    limit = talk.settings.get("compact_after")
-    if talk.conversation is None or not isinstance(limit, int) or tokens <= limit:
+async def compact_after(
+    execution: Execution, durable: "DurableAgent", conversation: str | None, limit: int | None, tokens: int
+) -> None:
+    """A turn after which the context is larger than its conversation's `compact_after` is followed by a compaction."""
+    if conversation is None or limit is None or tokens <= limit:
         return
-    await execution.owned(compacting(execution, durable, talk.conversation, f"compact after {execution.run.run_id}"))
+    await execution.owned(compacting(execution, durable, conversation, f"compact after {execution.run.run_id}"))
 
 
 async def compacting(execution: Execution, durable: "DurableAgent", conversation: str, request_id: str) -> Admitted:

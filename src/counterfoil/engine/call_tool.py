@@ -82,7 +82,7 @@ async def once_only(
                 check_review(execution, execution.operations[operation_id], closing)
                 return execution.operations[operation_id]
     record = execution.operations[operation_id]
-    await _marked(execution, INTERRUPTED, {"operation_id": operation_id})
+    await marked(execution, INTERRUPTED, {"operation_id": operation_id})
     return Interrupted(operation_id, record.number)
 
 
@@ -167,9 +167,9 @@ async def heard(execution: Execution, known: set[str]) -> list[OperationRecord]:
         if not {record.operation_id for record in news} - known:
             return []
         told = {"for": [record.operation_id for record in news if record.operation_id not in known]}
-        outcome = await _marked(execution, HEARD, told)
+        outcome = await marked(execution, HEARD, told)
     else:
-        outcome = await _marked(execution, HEARD, {})
+        outcome = await marked(execution, HEARD, {})
     return [execution.operations[each] for each in outcome.value["out"]["for"]]
 
 
@@ -199,7 +199,8 @@ def receipt_of(execution: Execution, record: OperationRecord) -> dict[str, Any] 
     return None if receipt is None else parsed(receipt.body)
 
 
-async def _marked(execution: Execution, name: str, told: dict[str, Any]) -> Outcome:
+async def marked(execution: Execution, name: str, told: dict[str, Any]) -> Outcome:
+    """Record something that is told at this position, so that every replay tells the same; else what was recorded."""
     with execution.call(name, None) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         return outcome or await execution.given(await _written(execution, position, name, told))

@@ -158,3 +158,11 @@ def check_settings(changes: dict[str, Any]) -> None:
     when = changes.get("when_busy")
     if when is not None and when not in set(WhenBusy):
         raise Refused("bad_setting", name="when_busy", value=when, problem=f"it is {', '.join(WhenBusy)}")
+    limit = changes.get("compact_after")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise Refused(
+            "bad_setting", name="compact_after", value=limit, problem="it is a whole number of tokens above zero"
+        )
+    model = changes.get("model")
+    if model is not None and not (isinstance(model, str) and all(model.partition(":"))):
+        raise Refused("bad_setting", name="model", value=model, problem="it is PROVIDER:NAME, as in openai:gpt-5")
