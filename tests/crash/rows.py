@@ -148,6 +148,12 @@ ROWS = {
         "a cancelled run, or `interrupted_tool` until somebody knows",
         "the next worker, or a person",
     ),
+    "server": Row(
+        "not at all: its MCP server is out of reach when a turn begins, or goes on after a crash",
+        "Each try to reach it is a failed try of the budget, with growing pauses. Nothing is asked and nothing is called meanwhile.",
+        "the turn, which goes on where it stood",
+        "the next try; the budget's owner once the tries are spent",
+    ),
     "two owners": Row(
         "not at all: its worker is frozen until another one has taken over, and thawed",
         "The fence refuses its decisions and steps. What it knows of a write is taken as evidence.",

@@ -136,7 +136,7 @@ def test_a_tool_under_the_ledger(room: Room, forks: Children, server: Server, po
     asyncio.run(body())
 
 
-@row("operation")
+@row("business key")
 def test_it_is_called_once_and_planned_again_it_is_reused(room: Room, forks: Children, server: Server) -> None:
     async def body() -> None:
         async with played(room, forks, tools.writer, [[["n_add_note", NOTE]], [["n_add_note", NOTE]], DONE]) as turn:
@@ -161,7 +161,7 @@ def test_an_error_of_the_tool_is_an_answer_that_the_contract_reads(room: Room, f
     asyncio.run(body())
 
 
-@row("operation", "doubt")
+@row("doubt")
 @pytest.mark.parametrize("text", ["die before", "die after"])
 def test_the_server_is_killed_under_the_call(room: Room, forks: Children, server: Server, text: str) -> None:
     note = {"order": "o-1", "text": text}
@@ -181,7 +181,7 @@ def test_the_server_is_killed_under_the_call(room: Room, forks: Children, server
     asyncio.run(body())
 
 
-@row("deciding")
+@row("server")
 def test_a_server_that_is_down_when_a_turn_begins(room: Room, forks: Children, server: Server) -> None:
     """The turn counts failed tries, and goes on when the server is there again: it is not failed for good."""
 
@@ -200,7 +200,7 @@ def test_a_server_that_is_down_when_a_turn_begins(room: Room, forks: Children, s
     asyncio.run(body())
 
 
-@row("deciding")
+@row("server")
 def test_a_server_that_is_down_when_a_turn_goes_on(room: Room, forks: Children, server: Server) -> None:
     """The same at a replay, behind a note that was interrupted."""
 
@@ -218,7 +218,7 @@ def test_a_server_that_is_down_when_a_turn_goes_on(room: Room, forks: Children, 
     asyncio.run(body())
 
 
-@row("deciding")
+@row("server")
 def test_a_server_that_stays_away_waits_for_the_budgets_owner(room: Room, forks: Children, server: Server) -> None:
     async def body() -> None:
         server.stop()
