@@ -92,7 +92,7 @@ class _Talk:
             (conversation,) = reader.lists.conversations(limit=1).items
             newest = conversation.head_run_id or ""
             before = [*turns_before(reader, newest), newest]
-        return messages_of(history_of(opened_, before)), perf_counter() - began
+        return messages_of(history_of(opened_, before, of="")), perf_counter() - began
 
     async def _resumed(self) -> float:
         """A turn whose worker is gone while a tool waits; the seconds of a new worker from its claim to the turn's end."""

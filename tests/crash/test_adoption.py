@@ -66,7 +66,7 @@ def compared(messages: list[ModelMessage]) -> list[Any]:
 
 def recorded(bench: Bench, run: BenchRun) -> tuple[str | None, list[Any]]:
     """The same of a turn, from its record."""
-    return bench.stored(run).result, [said(message) for message in history_of(bench.app.open(), [run.run_id])]
+    return bench.stored(run).result, [said(message) for message in history_of(bench.app.open(), [run.run_id], of="")]
 
 
 def lines(folder: Path, name: str) -> list[Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from counterfoil.app.doctor import doctor
 from counterfoil.app.doctor_artifacts import named_artifacts
+from counterfoil.app.located import InFile
 from counterfoil.app.operations import Operations
 from counterfoil.engine.decisions import AcceptDecision, AskModel
 from counterfoil.engine.opened import Opened
@@ -30,7 +31,7 @@ def ledger(tmp_path: Path) -> Iterator[Filled]:
 
 
 def check(here: Opened, tmp_path: Path) -> dict[str, Any]:
-    report = doctor(lambda: here, location=tmp_path / "data" / "ledger.db", state=tmp_path / "state")
+    report = doctor(lambda: here, where=InFile(tmp_path / "data" / "ledger.db"), state=tmp_path / "state")
     (found,) = [check for check in report["checks"] if check["code"] == "artifacts"]
     return found
 
@@ -123,5 +124,5 @@ def test_a_folder_that_cannot_be_read_is_no_missing_file(
         raise StorageError("storage_failed", problem="the disk")
 
     monkeypatch.setattr(ArtifactStore, "read", refuse)
-    report = doctor(lambda: ledger.opened, location=tmp_path / "data" / "ledger.db", state=tmp_path / "state")
+    report = doctor(lambda: ledger.opened, where=InFile(tmp_path / "data" / "ledger.db"), state=tmp_path / "state")
     assert [(check["code"], check["status"]) for check in report["checks"]] == [("storage_failed", "refuse")]

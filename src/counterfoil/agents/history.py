@@ -28,7 +28,8 @@ Messages = list[dict[str, Any]]
 
 
 def history_of(opened: Opened, run_ids: Sequence[str], of: str) -> Messages:
-    """The messages after these turns, oldest turn first, as the turn `of` is told them: at every replay the same.
+    """The messages after these turns, oldest turn first, as the turn `of` is told them: at every replay the same. "" is no turn
+    yet: as they stand now.
 
     Raises Refused: artifact_missing, artifact_damaged.
     """

@@ -37,8 +37,8 @@ class Call:
         """The tools that a turn's answer called, each once; one None where it called none, or cannot be read any more."""
         called: list[str] = []
         with suppress(Refused, ValueError, KeyError, TypeError, AttributeError):
-            output = whole(self.answer.get("output")) if "keep" in self.question else {}
-            parts: list[dict[str, Any]] = (output or {}).get("parts", [])
+            output: dict[str, Any] | None = whole(self.answer.get("output")) if "keep" in self.question else None
+            parts: list[dict[str, Any]] = [] if output is None else output.get("parts", [])
             called = sorted({str(part["tool_name"]) for part in parts if part.get("part_kind") == "tool-call"})
         return [*called] or [None]
 
