@@ -18,7 +18,7 @@ SEEN: dict[str, tuple[str, Bounds, str]] = {
     "window-check": ("key", Bounds(depth=7, **PLAIN), "one_effect"),
     "stop-check": ("none", Bounds(depth=5), "stopped"),
     "sender-gone": ("lookup", Bounds(depth=13, **PLAIN), "one_effect"),
-    "lost-history": ("lookup", Bounds(depth=8, words=0), "one_effect"),
+    "lost-history": ("lookup", Bounds(depth=10, words=0), "one_effect"),
 }
 # One operation of one run, whose bytes never change, does not meet these; a budget of four tries lies beyond the depth.
 DRILLS_ONLY = {

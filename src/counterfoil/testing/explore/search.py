@@ -117,7 +117,7 @@ class Search:
         So is every state on the way on which the database is put back to before the operation existed.
         """
         ways = self._sent([(self._meet(-1, Step("", None, None, ""), exchanged=False), state)])
-        if state.left.has("mishaps"):
+        if state.left.has("mishaps") and self.bounds.people:  # a person ends the restore
             ways += self._put_back(*next(way for way in ways if any(w.phase == DRIVE for w in way[1].workers)))
         for number, state in ways:
             self._follow(number, state)
