@@ -79,9 +79,9 @@ def test_what_is_somebody_elses_is_not_touched(tmp_path: Path, url: str) -> None
 
 def test_a_server_that_is_not_there_says_so(tmp_path: Path, url: str) -> None:
     nowhere = url.replace(f":{shared().port}/", ":1/")
-    assert counterfoil(tmp_path, nowhere, "runs", "list", status=3)["error"]["code"] == "server_lost"
+    assert counterfoil(tmp_path, nowhere, "runs", "list", status=6)["error"]["code"] == "server_lost"
     wrong = url.replace(shared().secret, "wrong")
-    assert counterfoil(tmp_path, wrong, "runs", "list", status=3)["error"]["code"] == "server_lost"
+    assert counterfoil(tmp_path, wrong, "runs", "list", status=6)["error"]["code"] == "server_lost"
 
 
 def test_conformance_runs_within_a_database_in_use(tmp_path: Path, url: str) -> None:

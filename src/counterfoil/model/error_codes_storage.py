@@ -1,6 +1,6 @@
 """Refusals of the database, of what lies beside it, and of what a restore has stopped."""
 
-from counterfoil.model.error_code import UNKNOWN, ErrorCode
+from counterfoil.model.error_code import MISSING, UNKNOWN, ErrorCode
 
 STORAGE = (
     ErrorCode(
@@ -36,6 +36,7 @@ STORAGE = (
         "server_lost",
         "The database server at {location} cannot be reached, or ended the connection: {problem}.",
         "Nothing of this commit was stored and nothing was sent. Try again when the server answers.",
+        MISSING,
     ),
     ErrorCode(
         "read_only",

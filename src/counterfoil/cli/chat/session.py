@@ -156,8 +156,11 @@ class Session:
     def _read_on(self) -> None:
         """Elsewhere than in a terminal: the next line, once what was said before has been told to its end."""
         current = self.teller.current
+        waits = not self.alone and self.waits()
+        if waits and current is not None:  # its watch may be behind the record: what it waits for is told first
+            self.teller.look(current.run["run_id"])
         told = current is None or not current.at_work
-        if self.alone or self.waits() or (told and self.talk.at_work() is None):
+        if self.alone or waits or (told and self.talk.at_work() is None):
             self._keyboard.more()
 
     def _status(self) -> int:
