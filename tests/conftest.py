@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 
 # Seconds for one test. Suites that start, kill and wait for processes need more than the 10 of pyproject.toml.
-LIMITS = {"architecture": 60, "unit": 20, "conformance": 30, "replay": 30}
+LIMITS = {"architecture": 60, "unit": 20, "conformance": 30, "replay": 30, "exploration": 300}
 LIMIT_WITH_PROCESSES = 120
 
 # The same examples every time, wherever it runs: a red run can be repeated. `--hypothesis-profile=search` looks further.
