@@ -43,7 +43,7 @@ class Halving(WrapperModel):
         return replace(response, parts=parts)
 
     def request_stream(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # as a model says that it cannot stream: `request` is asked then
 
 
 class NoJson:

@@ -62,9 +62,8 @@ def _is_over(model: Model, answer: ModelResponse) -> bool:
     asked = list(_asked(model))
     if all(each.system in _WITHIN for each in asked):
         return True
-    chat = sys.modules.get(
-        "pydantic_ai.models.openai"
-    )  # not imported here: it is slow, and no model is of it where nobody did
+    # Not imported here: that is slow, and where nobody has imported it no model is of it.
+    chat = sys.modules.get("pydantic_ai.models.openai")
     if chat is not None and any(isinstance(each, chat.OpenAIChatModel) for each in asked):
         return bool((answer.provider_details or {}).get("finish_reason"))
     return answer.finish_reason is not None

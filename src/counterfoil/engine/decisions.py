@@ -83,8 +83,8 @@ def unmeasured(run: RunRecord, reserve_micros: int) -> RunRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptDecision(RunVerb):
-    """The accepted output with its usage and cost."""
+class _EndOfCall(RunVerb):
+    """What became of one call of a model; `shares` are the budgets in which it holds something."""
 
     fence: int
     position: str
@@ -93,10 +93,16 @@ class AcceptDecision(RunVerb):
     reserve_micros: int
     deadlines: Deadlines
     shares: tuple[Share, ...] = ()
-    boundary: ClassVar[str] = "decision.accepted"
 
     def reads(self) -> Any:
         return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptDecision(_EndOfCall):
+    """The accepted output with its usage and cost."""
+
+    boundary: ClassVar[str] = "decision.accepted"
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)
@@ -114,20 +120,10 @@ class AcceptDecision(RunVerb):
 
 
 @dataclass(frozen=True, slots=True)
-class RefuseQuestion(RunVerb):
+class RefuseQuestion(_EndOfCall):
     """The model's provider refuses the question, and would again. What the call held is given back: it cost nothing."""
 
-    fence: int
-    position: str
-    name: str
-    data: dict[str, Any]
-    reserve_micros: int
-    deadlines: Deadlines
-    shares: tuple[Share, ...] = ()
     boundary: ClassVar[str] = "step.ended"
-
-    def reads(self) -> Any:
-        return (Read.key(RunRecord, self.run_id), *share_reads(self.shares))
 
     def decide(self, tx: Transaction) -> Any:
         run = driven(tx, self.run_id, self.fence)

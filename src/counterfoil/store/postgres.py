@@ -107,26 +107,20 @@ class PostgresDatabase:
 
         A connection that broke while nobody used it is no failure: nothing was written, so it is done again on a new one.
         """
-        connection = self._connected()
-        try:
-            return connection, self._begun(connection, reads)
-        except psycopg.Error as problem:
-            lost = broken(connection)
-            self._roll_back(connection)
-            if not lost:
-                raise storage_error(problem, self.address, self._busy_seconds) from problem
-        except BaseException:
-            self._roll_back(connection)
-            raise
-        connection = self._connected()
-        try:
-            return connection, self._begun(connection, reads)
-        except psycopg.Error as problem:
-            self._roll_back(connection)
-            raise storage_error(problem, self.address, self._busy_seconds) from problem
-        except BaseException:
-            self._roll_back(connection)
-            raise
+        again = False
+        while True:
+            connection = self._connected()
+            try:
+                return connection, self._begun(connection, reads)
+            except psycopg.Error as problem:
+                lost = broken(connection)
+                self._roll_back(connection)
+                if again or not lost:
+                    raise storage_error(problem, self.address, self._busy_seconds) from problem
+                again = True
+            except BaseException:
+                self._roll_back(connection)
+                raise
 
     def _begun(self, connection: Connection, reads: list[Read]) -> Batch:
         with connection.pipeline():
