@@ -49,6 +49,8 @@ def instance(kind: type[CounterfoilError]) -> CounterfoilError:
             values[parameter.name] = 7
         elif parameter.annotation in {bool, "bool"}:
             values[parameter.name] = True
+        elif str(parameter.annotation).startswith("collections.abc.Mapping"):
+            values[parameter.name] = {"who": {"kind": "none", "name": None}}
         else:
             values[parameter.name] = f"a {parameter.name}"
     return kind(**values)

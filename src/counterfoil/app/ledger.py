@@ -1,22 +1,22 @@
 """The ledger alone: an operation from anybody's function, without a workflow of one's own."""
 
-import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from counterfoil.app.driven import driven
 from counterfoil.app.registration import check_owners
-from counterfoil.app.submitted import unresolved, waits_for_person
+from counterfoil.app.submitted import unresolved
 from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped, loaded, signature_of
+from counterfoil.engine.opened import Opened
 from counterfoil.engine.port import Run
 from counterfoil.engine.submission import submission
-from counterfoil.engine.worker import Worker
-from counterfoil.engine.writer import Touched
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import parsed
-from counterfoil.model.errors import OperationFailed, Refused, StepFailed, failure_from
+from counterfoil.model.errors import Refused, ReviewRejected, StepFailed, failure_from
 from counterfoil.model.people import owner_of
+from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord, RunState
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ def ledger_workflow(registry: Registry) -> Workflow[Any, Any]:
         operation = registry.operations[request.operation]
         signature = signature_of(operation.function, skip=1)
         payload = loaded(signature.inputs[0][1], request.payload, where=f"the payload of {operation.name}")
-        receipt = await run.perform(operation, payload)
+        try:
+            receipt = await run.perform(operation, payload)
+        except ReviewRejected as rejected:
+            # Nobody here makes a next version: the run ends, what was never sent is withdrawn, and the business key is free
+            # for what the caller asks instead.
+            raise Refused("ledger_rejected", reviewer=rejected.reviewer, comment=rejected.comment) from rejected
         return dumped(signature.result, receipt, where=f"the receipt of {operation.name}")
 
     return Workflow(NAME, 1, ledger, Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=0, owner=""))
@@ -54,9 +59,11 @@ class Ledger:
         self._app = app
 
     async def perform(self, operation: Operation[P, R], payload: P, *, identity: str) -> R:
-        """Once per identity, whatever crashes. Raises OperationFailed, Unresolved (do not send again) or Refused.
+        """Once per identity, whatever crashes, in as many processes as ask at once.
 
-        The same identity with other content is Refused(identity_conflict).
+        Raises OperationFailed (the receiver refused it), ReviewRejected (a person did: nothing was sent), Unresolved (in doubt,
+        or a person is asked: do not send again) or Refused. The same identity with other content is Refused(identity_conflict).
+        Ask again with the same identity and content once it is resolved: the receipt is the answer.
         """
         opened = self._app.open()
         check_owners(self._app.registry, opened)
@@ -83,42 +90,24 @@ class Ledger:
             raise Refused(
                 "identity_conflict", identity=identity, stored=details["stored"], given=details["given"]
             ) from refused
-        run = await self._driven(verb.run_id)
-        if run.state is RunState.COMPLETED:
+        run = await driven(opened, verb.run_id, NAME)
+        if run.run_id == verb.run_id and run.state is RunState.COMPLETED:
             return loaded(signature.result, parsed(run.result), where=f"the receipt of {operation.name}")
-        failure = failure_from(parsed(run.failure)) if run.failure and "code" in parsed(run.failure) else None
-        if isinstance(failure, OperationFailed | StepFailed) and (
-            run.state.ended or run.reason == ParkReason.STEP_FAILED
-        ):
-            raise failure
-        raise unresolved(opened, run)
+        failure = _failure_of(opened, run) if run.run_id == verb.run_id else None
+        raise failure or unresolved(opened, run)
 
-    async def _driven(self, run_id: str) -> RunRecord:
-        """Drive the run here, unless a worker elsewhere does; give it as it ended, or as it waits for a person."""
-        opened = self._app.open()
-        worker = Worker(opened, only=frozenset({run_id}))
-        part = asyncio.create_task(worker.run())
-        changed = asyncio.Event()
-        loop = asyncio.get_running_loop()
 
-        def committed(run_ids: Touched) -> None:
-            if run_id in run_ids:
-                loop.call_soon_threadsafe(changed.set)
+def _failure_of(opened: Opened, run: RunRecord) -> StepFailed | None:
+    """What is known to have gone wrong. None: nothing is; a person is asked."""
+    facts: dict[str, Any] = parsed(run.failure) if run.failure else {}
+    if facts.get("code") == "ledger_rejected":
+        return _rejection(opened, run)
+    known = "code" in facts and (run.state.ended or run.reason == ParkReason.STEP_FAILED)
+    return failure_from(facts) if known else None
 
-        opened.listeners.add(committed)
-        try:
-            while True:
-                changed.clear()
-                with opened.read() as reader:
-                    run = reader.get(RunRecord, run_id)
-                    now = opened.clock.now_us()
-                    over = run is not None and (run.state.ended or waits_for_person(reader, run, now))
-                if run is not None and over:
-                    return run
-                if part.done():
-                    part.result()
-                await opened.clock.wait(changed, opened.clock.now_us() + 20_000)
-        finally:
-            opened.listeners.discard(committed)
-            worker.stop()
-            await part
+
+def _rejection(opened: Opened, run: RunRecord) -> ReviewRejected:
+    with opened.read() as reader:
+        reviews = [r for r in reader.find(ReviewRecord, "run_id", run.run_id) if r.state is ReviewState.REJECTED]
+    review = reviews[-1]
+    return ReviewRejected(review.review_id, review.reviewer or "", review.comment or "", bool(review.ask_revision))

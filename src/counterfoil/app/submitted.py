@@ -92,4 +92,7 @@ def unresolved(opened: Opened, run: RunRecord) -> Unresolved:
     doubts = [o for o in operations if o.status in (OperationStatus.UNKNOWN, OperationStatus.IN_FLIGHT)]
     operation = doubts[0] if doubts else operations[-1] if operations else None
     command = summary["next_action"]["command"] or f"counterfoil runs show {run.run_id}"
-    return Unresolved(run.run_id, operation.operation_id if operation else None, command, sentence=run.sentence)
+    return Unresolved(
+        run.run_id, operation.operation_id if operation else None, command,
+        sentence=run.sentence, uncertain=summary["uncertain"], next_action=summary["next_action"] | {"command": command},
+    )  # fmt: skip

@@ -9,10 +9,11 @@ from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.proposals import carriers
 from counterfoil.engine.verb import RunVerb
+from counterfoil.engine.waking import wake
 from counterfoil.model.installation import BusinessKeyRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
-from counterfoil.model.run import ParkReason, RunRecord
+from counterfoil.model.run import ParkReason, RunRecord, RunState
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -94,6 +95,22 @@ class Follow(RunVerb):
     def _say(self, tx: Transaction, kind: EntryKind, operation: OperationRecord, data: dict[str, Any]) -> None:
         named = {"operation_id": operation.operation_id, "version": operation.proposal_version}
         tx.append(self.run_id, kind, name=operation.name, data=named | data)
+
+
+@dataclass(frozen=True, slots=True)
+class LookNow(RunVerb):
+    """The run that carries the intention has ended: whoever waits for its answer looks at once, and not at its next look."""
+
+    first_run_id: str
+    boundary: ClassVar[str] = "operation.advanced"
+
+    def reads(self) -> Sequence[Read]:
+        return (Read.key(RunRecord, self.run_id), Read.key(RunRecord, self.first_run_id))
+
+    def decide(self, tx: Transaction) -> None:
+        run = tx.must(RunRecord, self.run_id)
+        if run.state is RunState.WAITING and tx.must(RunRecord, self.first_run_id).state.ended:
+            wake(tx, self.run_id)
 
 
 async def follow(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:

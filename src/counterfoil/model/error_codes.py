@@ -335,6 +335,12 @@ _ALL = (
     ),
     # what callers outside a run hear
     ErrorCode(
+        "ledger_rejected",
+        "{reviewer} rejected it: {comment}. Nothing was sent, and its business key is free.",
+        "The caller hears it as ReviewRejected; what is asked for instead is performed under another identity.",
+        1,
+    ),
+    ErrorCode(
         "unresolved",
         "{what} is not finished: {sentence}",
         "Do not send again. {command}",

@@ -1,5 +1,6 @@
 """One error base with stable codes. Control flow that user code must not swallow is not an Exception (see engine)."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from counterfoil.model.error_codes import CODES
@@ -56,15 +57,34 @@ class RunFailed(CounterfoilError):
 class Unresolved(CounterfoilError):
     """Not finished: in doubt, in review, or parked. Do not send again.
 
-    `command` is the command a person types next; `operation_id` is None when a run waits for another reason.
+    `command` is the command a person types next; `operation_id` is None when a run waits for another reason. `uncertain`
+    names the operations that may have happened; nothing of it may be sent while it is empty and a review is open. `next_action`
+    is NEXT of the command line: {code, sentence, who: {kind, name}, command, deadline_at}.
     """
 
-    def __init__(self, run_id: str, operation_id: str | None, command: str, *, sentence: str = "") -> None:
+    def __init__(
+        self,
+        run_id: str,
+        operation_id: str | None,
+        command: str,
+        *,
+        sentence: str = "",
+        uncertain: Sequence[str] = (),
+        next_action: Mapping[str, Any] | None = None,
+    ) -> None:
         what = f"Operation {operation_id}" if operation_id else f"Run {run_id}"
         super().__init__("unresolved", what=what, sentence=sentence, command=command)
         self.run_id = run_id
         self.operation_id = operation_id
         self.command = command
+        self.sentence = sentence
+        self.uncertain = tuple(uncertain)
+        self.next_action = dict(next_action or {})
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """Who can resolve it: {kind: scheduler, reviewer, operator or none; name}."""
+        return self.next_action.get("who") or {"kind": "none", "name": None}
 
 
 LONGEST = 4000  # characters of a failure's message: it is stored with the run, the entry and the park

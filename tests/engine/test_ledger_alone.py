@@ -1,0 +1,152 @@
+"""`app.ledger.perform`: what a caller hears, and that it never waits for what only a person can move."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from counterfoil.engine.clock import SystemClock
+from counterfoil.model.errors import ReviewRejected, Unresolved
+from counterfoil.model.run import RunRecord
+from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.engine.house import SECRET, House, Order
+from tests.engine.writes import create_case
+
+
+@pytest.fixture(autouse=True)
+def real_time(request: pytest.FixtureRequest) -> None:
+    """A caller waits by itself: nobody is there to move a clock."""
+    found = {"blind_house", "house_with_crm"} & set(request.fixturenames)
+    request.getfixturevalue(found.pop()).app.clock = SystemClock()
+
+
+ONE, OTHER = Order(number="1"), Order(number="1", amount=2)
+
+
+async def _unresolved(house: House, operation: Any, order: Order, identity: str) -> Unresolved:
+    with pytest.raises(Unresolved) as raised:
+        async with asyncio.timeout(9):
+            await house.app.ledger.perform(operation, order, identity=identity)
+    return raised.value
+
+
+async def _resolve(house: House, operation_id: str) -> None:
+    (record,) = [o for run in _runs(house) for o in house.operations(run.run_id) if o.operation_id == operation_id]
+    await house.app.operations.resolve(
+        operation_id, as_="succeeded", by="ana", secret=SECRET, reason="seen in the list", evidence=b"a screenshot",
+        reference="case-1", expect_version=record.version, new_key=False,
+    )  # fmt: skip
+
+
+async def _answer(house: House, doubt: Unresolved, *, approve: bool, **said: Any) -> None:
+    (review,) = [r for r in house.app.reviews.list(state="open")["items"] if r["operation_id"] == doubt.operation_id]
+    decide = house.app.reviews.approve if approve else house.app.reviews.reject
+    await decide(review["review_id"], digest=review["digest"], by="ana", secret=SECRET, **said)
+
+
+def _runs(house: House) -> list[RunRecord]:
+    with house.app.open().read() as reader:
+        return list(reader.rows(RunRecord))
+
+
+def test_a_doubt_says_what_is_uncertain_who_resolves_it_and_how(blind_house: House, blind_crm: SandboxProcess) -> None:
+    house = blind_house
+    operation = create_case(house.app, "none")
+
+    async def story() -> None:
+        house.found()
+        blind_crm.fault("drop-reply")
+        doubt = await _unresolved(house, operation, ONE, "one")
+        assert doubt.uncertain == (doubt.operation_id,) and doubt.who == {"kind": "operator", "name": "lead"}
+        assert doubt.next_action["code"] == "resolve" and doubt.command == doubt.next_action["command"]
+        assert doubt.sentence and doubt.next_action["deadline_at"]
+        again = await _unresolved(house, operation, ONE, "one")
+        assert (again.run_id, again.command, len(blind_crm.records())) == (doubt.run_id, doubt.command, 1)
+        await _resolve(house, doubt.operation_id or "")
+        receipt = await house.app.ledger.perform(operation, ONE, identity="one")
+        assert receipt.reference == "case-1" and len(blind_crm.records()) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
+def test_the_same_intention_under_another_identity_hears_of_the_first(
+    blind_house: House, blind_crm: SandboxProcess
+) -> None:
+    house = blind_house
+    operation = create_case(house.app, "none")
+
+    async def story() -> None:
+        house.found()
+        blind_crm.fault("drop-reply")
+        first = await _unresolved(house, operation, ONE, "one")
+        second = await _unresolved(house, operation, ONE, "two")
+        assert (second.operation_id, second.command) == (first.operation_id, first.command)
+        await _resolve(house, first.operation_id or "")
+        for identity in ("two", "one"):
+            async with asyncio.timeout(9):
+                receipt = await house.app.ledger.perform(operation, ONE, identity=identity)
+            assert receipt.reference == "case-1"
+        assert len(blind_crm.records()) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
+def test_a_first_that_nobody_drives_is_driven_by_the_second(house_with_crm: House, crm: SandboxProcess) -> None:
+    """Its process died before it sent, or after: whoever asks for the same intention moves it, and nobody waits."""
+    house = house_with_crm
+    operation = create_case(house.app)
+
+    async def story() -> None:
+        house.found()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.gather(_cancelled_at_once(house, operation), return_exceptions=False)
+        (left,) = _runs(house)
+        assert not left.state.ended and not crm.records()
+        async with asyncio.timeout(9):
+            receipt = await house.app.ledger.perform(operation, ONE, identity="two")
+            assert await house.app.ledger.perform(operation, ONE, identity="one") == receipt
+        assert len(crm.records()) == 1
+        house.clean()
+
+    asyncio.run(story())
+
+
+async def _cancelled_at_once(house: House, operation: Any) -> None:
+    """The caller goes away when its operation is prepared."""
+    part = asyncio.ensure_future(house.app.ledger.perform(operation, ONE, identity="one"))
+    house.app.boundaries.observers.append(
+        lambda when, names: _cancel(part) if when == "after" and "operation.prepared" in names else None
+    )
+    await part
+
+
+def _cancel(part: "asyncio.Future[Any]") -> None:
+    part.get_loop().call_soon_threadsafe(part.cancel)
+
+
+@pytest.mark.parametrize("ask_revision", [False, True])
+def test_a_rejection_is_heard_and_frees_the_business_key(
+    house_with_crm: House, crm: SandboxProcess, ask_revision: bool
+) -> None:
+    house = house_with_crm
+    operation = create_case(house.app, review=True)
+
+    async def story() -> None:
+        house.found()
+        asked = await _unresolved(house, operation, ONE, "one")
+        assert asked.uncertain == () and asked.who == {"kind": "reviewer", "name": "manager"}
+        await _answer(house, asked, approve=False, comment="too much", ask_revision=ask_revision)
+        for _ in range(2):
+            with pytest.raises(ReviewRejected) as said:
+                await house.app.ledger.perform(operation, ONE, identity="one")
+            assert (said.value.reviewer, said.value.comment) == ("ana", "too much")
+            assert said.value.ask_revision is ask_revision
+        other = await _unresolved(house, operation, OTHER, "two")
+        await _answer(house, other, approve=True)
+        receipt = await house.app.ledger.perform(operation, OTHER, identity="two")
+        assert [receipt.reference] == [record["id"] for record in crm.records()]
+        house.clean()
+
+    asyncio.run(story())
