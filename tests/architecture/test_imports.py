@@ -20,6 +20,7 @@ EXTRAS = {
         "python_multipart",
         "sse_starlette",
     },
+    "integrations": {"langchain", "langchain_core", "langgraph", "pydantic_ai", "temporalio"},
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
     "store": {"psycopg"},
     "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf", "uvicorn"},

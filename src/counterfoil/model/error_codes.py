@@ -335,6 +335,11 @@ _ALL = (
     ),
     # what callers outside a run hear
     ErrorCode(
+        "no_identity",
+        "A call has no identity that is the same when it is made again: {parts} has a part that is missing.",
+        "Nothing was sent. Give the run, the thread and the call an id, and perform it there.",
+    ),
+    ErrorCode(
         "ledger_rejected",
         "{reviewer} rejected it: {comment}. Nothing was sent, and its business key is free.",
         "The caller hears it as ReviewRejected; what is asked for instead is performed under another identity.",
