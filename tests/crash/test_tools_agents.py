@@ -122,9 +122,9 @@ def test_the_one_that_ends_a_cancelled_run_is_killed(room: Room, forks: Children
         async with played(room, forks, tools.asker, asking("approver", [["grant", GRANT]])) as turn:
             child = await asks_a_person(turn)
             await cancelled(turn)
-            if of == "parent" and dies.endswith("finished"):
-                dies += "#2"  # it ends last, and whoever ends the other one may go on with it at once
-            worker = (turn if of == "parent" else child).starts(crash_at=dies)
+            # The asking run ends last, and whoever ends the other one may go on with it at once.
+            second = "#2" if of == "parent" and dies.endswith("finished") else ""
+            worker = (turn if of == "parent" else child).starts(crash_at=dies + second)
             await asyncio.to_thread(worker.wait)
             assert worker.exit_signal == 9, worker.wrote()[-6000:]
             await until_both_stand(turn)
