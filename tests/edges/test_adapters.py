@@ -9,7 +9,7 @@ from counterfoil.testing.children import Children
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.edges.adapters.drilled import DRILLS, drilled
 
-ADAPTERS = ("pydantic_ai",)
+ADAPTERS = ("pydantic_ai", "langgraph")
 
 
 @pytest.fixture(scope="module")

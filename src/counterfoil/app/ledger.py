@@ -1,11 +1,14 @@
 """The ledger alone: an operation from anybody's function, without a workflow of one's own."""
 
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from counterfoil.app.driven import driven
+from counterfoil.app.holding import holding
+from counterfoil.app.located import located
 from counterfoil.app.registration import check_owners
 from counterfoil.app.submitted import unresolved
 from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped, loaded, signature_of
@@ -95,6 +98,13 @@ class Ledger:
             return loaded(signature.result, parsed(run.result), where=f"the receipt of {operation.name}")
         failure = _failure_of(opened, run) if run.run_id == verb.run_id else None
         raise failure or unresolved(opened, run)
+
+    def holding(self, name: str) -> AbstractContextManager[None]:
+        """While the block is open nobody else holds this name, in any process: for what must go on in one place only.
+
+        It is freed however its holder ends, and no time is involved. Raises Refused(held_elsewhere), at once.
+        """
+        return holding(self._app.open(), located(self._app.db), name)
 
 
 def _failure_of(opened: Opened, run: RunRecord) -> StepFailed | None:

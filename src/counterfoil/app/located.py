@@ -1,6 +1,7 @@
 """Where a ledger is: one file, or one schema of a PostgreSQL server. The one place that opens the one or the other."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -184,6 +185,12 @@ class OnServer:
     def locks(self, installation_id: str) -> Path:
         """In the state folder: a lock is of one host."""
         return settings.state_folder() / f"{installation_id}.locks"
+
+    def held(self, key: int) -> AbstractContextManager[bool]:
+        """Whether a key of the server was free; it is held while the block is open. Raises StorageError."""
+        from counterfoil.store.postgres_held import held
+
+        return held(self.address, key)
 
 
 def located(given: str | None) -> InFile | OnServer:

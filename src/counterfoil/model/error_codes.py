@@ -340,6 +340,21 @@ _ALL = (
         "Nothing was sent. Give the run, the thread and the call an id, and perform it there.",
     ),
     ErrorCode(
+        "held_elsewhere",
+        "{name} is held by another process, or by another call in this one.",
+        "Nothing was done. It is free when that one is through, or gone.",
+    ),
+    ErrorCode(
+        "thread_not_held",
+        "The graph's thread {thread} goes on without being held, so another process may go on with it at the same time.",
+        "Nothing was sent. Invoke the graph inside `with holding_thread(app, config):`.",
+    ),
+    ErrorCode(
+        "not_durable",
+        "The graph runs with durability={found}: a step that was begun may be lost after a crash, and be planned anew.",
+        'Nothing was sent. Invoke it with durability="sync", on a graph with a checkpointer.',
+    ),
+    ErrorCode(
         "ledger_rejected",
         "{reviewer} rejected it: {comment}. Nothing was sent, and its business key is free.",
         "The caller hears it as ReviewRejected; what is asked for instead is performed under another identity.",

@@ -80,6 +80,11 @@ SELECT current_setting('server_version'), current_setting('synchronous_commit'),
     ARRAY(SELECT application_name || ' ' || coalesce(sync_state, 'unknown') FROM pg_stat_replication ORDER BY 1),
     inet_server_addr() IS NULL OR inet_server_addr() = coalesce(inet_client_addr(), inet_server_addr());
 
+-- name: hold
+-- a key for as long as this transaction is open, which nothing but its client's end is to close
+-- only here because: a file's is a lock of the system beside it
+SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(:key);
+
 -- name: turn_free
 -- whether the lock of all batches could be had at once
 -- only here because: as for taking it
