@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.model.proposal import Proposal
     from counterfoil.model.receipt import Receipt
     from counterfoil.model.review import ReviewBy
+    from counterfoil.model.slots import Partition, Rate
 
 __all__ = [
     "App",
@@ -56,7 +57,9 @@ __all__ = [
     "Operation",
     "OperationFailed",
     "Owner",
+    "Partition",
     "Proposal",
+    "Rate",
     "Receipt",
     "Refused",
     "Retry",
@@ -107,6 +110,7 @@ _HOMES = {
     "model.proposal": ("Proposal",),
     "model.receipt": ("Receipt",),
     "model.review": ("ReviewBy",),
+    "model.slots": ("Partition", "Rate"),
 }
 
 

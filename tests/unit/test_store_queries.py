@@ -50,6 +50,10 @@ SMALL = {("people", "stand_in_for"), ("attempts", "worker_id"), ("runs", "worker
     [
         ("claimable", "runs_due_at"),
         ("next_due", "runs_due_at"),
+        ("claimable_of", "runs_due_at"),
+        ("claimable_elsewhere", "runs_due_at"),
+        ("held_for", "runs_held_for"),
+        ("held_pools", "runs_held_for"),
         ("list_runs_in_state", "runs_state"),
         ("list_operations_with_status", "operations_status"),
         ("unresolved_operations", "operations_status"),

@@ -45,6 +45,7 @@ from counterfoil.app.restore import Restore
 from counterfoil.app.reviews import Reviews
 from counterfoil.app.runs import Runs
 from counterfoil.app.signals import Signals
+from counterfoil.app.slots_declared import check_queues
 from counterfoil.app.submitted import Submitted
 from counterfoil.app.workers import Workers
 from counterfoil.app.writes import Writes
@@ -215,11 +216,20 @@ class App(Declaring):
             worker.stop()
             await part
 
-    def new_worker(self, *, only: frozenset[str] | None = None, isolate: Isolate | None = None) -> Worker:
-        """A worker to be run by the caller (`await worker.run()`). `isolate` starts a process for a suspect alone."""
+    def new_worker(
+        self,
+        *,
+        only: frozenset[str] | None = None,
+        isolate: Isolate | None = None,
+        queues: frozenset[str] | None = None,
+    ) -> Worker:
+        """A worker to be run by the caller (`await worker.run()`). `isolate` starts a process for a suspect alone; `queues`:
+        it takes up only workflows that declare one of them. Raises Refused(unknown_queue)."""
         opened = self.open()
         check_owners(self.registry, opened)
-        return Worker(opened, concurrency=int(_number("COUNTERFOIL_CONCURRENCY")), only=only, isolate=isolate)
+        check_queues(self.registry, queues)
+        concurrency = int(_number("COUNTERFOIL_CONCURRENCY"))
+        return Worker(opened, concurrency=concurrency, only=only, isolate=isolate, queues=queues)
 
     # ------------------------------------------------------------------ looking
 

@@ -7,13 +7,23 @@ from typing import Any, Literal
 from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.limits_declared import check_limits
 from counterfoil.app.registration import document_from, operation_from, workflow_from
-from counterfoil.engine.definitions import Bearer, Env, Operation, ReceiverDefinition, Registry, Workflow
+from counterfoil.app.slots_declared import WorkflowLimits, check_slots
+from counterfoil.engine.definitions import (
+    DEFAULT_QUEUE,
+    Bearer,
+    Env,
+    Operation,
+    ReceiverDefinition,
+    Registry,
+    Workflow,
+)
 from counterfoil.engine.document import D, Document
 from counterfoil.model.budget import Budget, SharedBudget
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner
 from counterfoil.model.review import ReviewBy
+from counterfoil.model.slots import Partition, Rate
 
 
 class Declaring:
@@ -22,12 +32,23 @@ class Declaring:
     registry: Registry
 
     def receiver(
-        self, name: str, *, url: str | Env, credential: Bearer | None = None, environment: Literal["test", "live"]
+        self,
+        name: str,
+        *,
+        url: str | Env,
+        credential: Bearer | None = None,
+        environment: Literal["test", "live"],
+        concurrency: int | None = None,
+        rate: Rate | None = None,
     ) -> None:
-        """Declare an outside system. Raises Refused(name_taken)."""
+        """Declare an outside system. `concurrency`: attempts at once, and `rate`: attempts in a time, over all workers.
+
+        Raises Refused(name_taken, limit_unfit).
+        """
         if name in self.registry.receivers:
             raise Refused("name_taken", name=name)
-        self.registry.receivers[name] = ReceiverDefinition(name, url, credential, environment)
+        check_slots(name, concurrency=concurrency, rate=rate)
+        self.registry.receivers[name] = ReceiverDefinition(name, url, credential, environment, concurrency, rate)
 
     def operation(
         self,
@@ -48,11 +69,24 @@ class Declaring:
 
         return register
 
-    def workflow(self, *, version: int, budget: Budget) -> WorkflowDecorator:
-        """Register an async function under its name and a declared version."""
+    def workflow(
+        self,
+        *,
+        version: int,
+        budget: Budget,
+        concurrency: int | None = None,
+        partition: Partition | None = None,
+        queue: str = DEFAULT_QUEUE,
+    ) -> WorkflowDecorator:
+        """Register an async function under its name and a declared version. Raises Refused(name_taken, limit_unfit, ...).
+
+        `concurrency`: so many of its runs are driven at once, over all workers and versions; `partition`: so many of those
+        whose input agrees in a field. A run that waits is not driven. `queue`: which workers take it up.
+        """
 
         def register(function: Callable[..., Any]) -> Workflow[Any, Any]:
-            workflow = workflow_from(function, version, budget)
+            limits = WorkflowLimits(concurrency, partition, queue)
+            workflow = workflow_from(function, version, budget, limits)
             self.registry.add_workflow(workflow)
             return workflow
 

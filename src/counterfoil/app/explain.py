@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from counterfoil.engine.definitions import Operation, Registry, Workflow
+from counterfoil.engine.definitions import Operation, ReceiverDefinition, Registry, Workflow
+from counterfoil.engine.tap import rate_text
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import owner_of
@@ -42,7 +43,8 @@ def explain(registry: Registry, target: str | None = None, agents: Tools = Mappi
     meant = [registry.operations[each] for each in own if each in registry.operations] if name in agents else None
     found = sorted(_meant(registry, target) if meant is None else meant, key=lambda operation: operation.name)
     shown = [{key: value for key, value in row.items() if key != "operation"} for row in tools]
-    return {"target": target or registry.name, "items": [_explained(operation) for operation in found], "tools": shown}
+    items = [_explained(operation, registry.receivers.get(operation.receiver)) for operation in found]
+    return {"target": target or registry.name, "items": items, "tools": shown}
 
 
 def _meant(registry: Registry, target: str | None) -> list[Operation[Any, Any]]:
@@ -81,7 +83,21 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _explained(operation: Operation[Any, Any]) -> dict[str, Any]:
+def _limited(receiver: ReceiverDefinition | None) -> list[str]:
+    """What all workers keep to at this receiver, in plain sentences."""
+    if receiver is None:
+        return []
+    found: list[str] = []
+    if receiver.concurrency is not None:
+        found.append(
+            f"At most {receiver.concurrency} attempts are under way at {receiver.name} at once, over all workers."
+        )
+    if receiver.rate is not None:
+        found.append(f"At most {rate_text(receiver.rate)} go to {receiver.name}, from all workers together.")
+    return found
+
+
+def _explained(operation: Operation[Any, Any], receiver: ReceiverDefinition | None) -> dict[str, Any]:
     contract = operation.contract
     review = operation.review
     owner = operation.owner or (review.owner if review is not None else None)
@@ -105,7 +121,7 @@ def _explained(operation: Operation[Any, Any]) -> dict[str, Any]:
         "owner": None if owner is None else owner_of(owner).name,
         "procedure": contract.procedure,
         "storage_promise": STORAGE,
-        "sentences": plain_sentences(contract),
+        "sentences": plain_sentences(contract) + _limited(receiver),
     }
 
 

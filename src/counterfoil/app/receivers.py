@@ -21,8 +21,9 @@ class Receivers:
         """`{items: [RECEIVER], next_cursor: None}`, by name: what this code declares and what is in doubt elsewhere.
 
         RECEIVER: {receiver, environment, declared, suspended, in_doubt, oldest_doubt_at, last_day: {attempts, refused,
-        ambiguous, failure_rate}, operations: [{operation, action, api_version, contract_digest, kind, lookup, window_us,
-        duplicate, procedure, sentences}]}. `window_us`: how long a key keeps a repeat harmless.
+        ambiguous, failure_rate}, limits: {concurrency, in_use, rate, closed_until_at, closed_by}, operations: [{operation,
+        action, api_version, contract_digest, kind, lookup, window_us, duplicate, procedure, sentences}]}.
+        `window_us`: how long a key keeps a repeat harmless.
         `failure_rate` is refused and ambiguous attempts by all attempts that ended, None without any.
         """
         opened = self._opened()

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from counterfoil.app.limits_declared import check_limits, check_names
+from counterfoil.app.slots_declared import UNLIMITED, WorkflowLimits, check_workflow_limits
 from counterfoil.engine.definitions import Operation, Registry, Workflow, signature_of
 from counterfoil.engine.document import D, Document
 from counterfoil.engine.marking import marks_of
@@ -46,14 +47,17 @@ def operation_from(
     return Operation(name, function, receiver, contract, business_key, repeatable, review, owner)
 
 
-def workflow_from(function: Callable[..., Any], version: int, budget: Budget) -> Workflow[Any, Any]:
+def workflow_from(
+    function: Callable[..., Any], version: int, budget: Budget, limits: WorkflowLimits = UNLIMITED
+) -> Workflow[Any, Any]:
     """A workflow takes the run and one input."""
     name = getattr(function, "__name__", type(function).__name__)
     signature = signature_of(function, skip=1)
     if len(signature.inputs) != 1:
         raise Refused("type_missing", name=name, where="one input after the run")
     check_limits(name, budget)
-    return Workflow(name, version, function, budget)
+    check_workflow_limits(name, limits, signature.inputs[0][1])
+    return Workflow(name, version, function, budget, limits.concurrency, limits.partition, limits.queue)
 
 
 def document_from(name: str, type_: type[D], scope: str, default: D | None, setting: str | None) -> Document[D]:

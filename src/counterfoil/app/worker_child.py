@@ -55,7 +55,10 @@ async def _work(app: App, orders: dict[str, Any], parent: int) -> dict[str, Any]
         worker = app.new_worker(only=frozenset({only}))
         drives = f"run {only} alone"
     else:
-        worker = app.new_worker(isolate=WorkerProcesses(orders["app"], orders["db"], Path.cwd()).isolate)
+        queues = None if orders["queues"] is None else frozenset[str](orders["queues"])
+        worker = app.new_worker(
+            isolate=WorkerProcesses(orders["app"], orders["db"], Path.cwd()).isolate, queues=queues
+        )  # fmt: skip
         drives = f"the runs of {located(app.db).shown}"
 
     def listening() -> None:

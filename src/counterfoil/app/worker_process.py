@@ -73,12 +73,21 @@ class WorkerProcesses:
         return await self.start(only=run_id)
 
     async def start(
-        self, *, only: str | None = None, until_idle: bool = False, pieces: int | None = None
+        self,
+        *,
+        only: str | None = None,
+        until_idle: bool = False,
+        pieces: int | None = None,
+        queues: frozenset[str] | None = None,
     ) -> WorkerProcess:
         """`pieces`: a pipe that takes what models have answered so far. Raises OSError when the system gives no process."""
+        served = None if queues is None else sorted(queues)
         orders = json.dumps(
-            {"app": self.target, "db": self.db, "only": only, "until_idle": until_idle, "pieces": pieces}
-        )
+            {
+                "app": self.target, "db": self.db, "only": only, "until_idle": until_idle, "pieces": pieces,
+                "queues": served,
+            }
+        )  # fmt: skip
         # -P: the working folder comes after our own modules, as it does for the command that we are.
         command = (sys.executable, "-P", "-m", MODULE, orders)
         stdin, held = os.pipe()

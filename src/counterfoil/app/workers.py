@@ -23,7 +23,7 @@ class Workers:
     def list(self) -> dict[str, Any]:
         """`{items: [WORKER], next_cursor: None}`, the newest first.
 
-        WORKER: {worker_id, host, pid, versions, started_at, seen_at, draining, quiet, stopped_at, gone, alive, holds}.
+        WORKER: {worker_id, host, pid, versions, queues, started_at, seen_at, draining, quiet, stopped_at, gone, alive, holds}.
         `gone`: dead for certain, its lock is free. `alive`: seen within a lease and not gone. `holds`: runs it drives.
         """
         opened = self._opened()

@@ -13,7 +13,9 @@ from counterfoil.cli.prompts import asked, secret_of
 from counterfoil.cli.writes import Reason
 
 workers = group("workers", "Who drives runs.")
-WORKER = "{worker_id, host, pid, versions, started_at, seen_at, draining, quiet, stopped_at, gone, alive, holds}"
+WORKER = (
+    "{worker_id, host, pid, versions, queues, started_at, seen_at, draining, quiet, stopped_at, gone, alive, holds}"
+)
 Which = Annotated[str, typer.Argument(metavar="WORKER", help="An id, or a unique start of it.")]
 
 

@@ -35,23 +35,30 @@ def add_to(root: Group) -> None:
         processes: Annotated[
             int, typer.Option("--processes", min=1, max=256, help="So many worker processes, to use so many cores.")
         ] = 1,
+        queue: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--queue", metavar="NAME", help="Take up only workflows of this queue. May be given several times."
+            ),
+        ] = None,
     ) -> Any:
         """Drive runs until SIGTERM or Ctrl-C: then claim nothing more, finish or hand over, and end. A second one ends at once.
 
         A run during which its worker died twice is driven in a process of its own.
         """
         app = invocation.with_code()
+        queues = frozenset(queue) if queue else None
         if processes == 1:
-            return awaited(_drive(invocation, app, until_idle))
-        return awaited(_supervise(invocation, app, processes, until_idle))
+            return awaited(_drive(invocation, app, until_idle, queues))
+        return awaited(_supervise(invocation, app, processes, until_idle, queues))
 
 
-async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer:
+async def _drive(invocation: Invocation, app: "App", until_idle: bool, queues: frozenset[str] | None) -> Answer:
     from counterfoil.app.driving import drive_until_told, freeze_memory, problems_of
     from counterfoil.app.duties.beside import duties_beside
     from counterfoil.app.logs import what_goes_wrong
 
-    worker = app.new_worker(isolate=_processes(invocation, app).isolate)
+    worker = app.new_worker(isolate=_processes(invocation, app).isolate, queues=queues)
 
     def listening() -> None:
         # The line that a script waits for before it relies on being heard.
@@ -66,7 +73,9 @@ async def _drive(invocation: Invocation, app: "App", until_idle: bool) -> Answer
     return _answer(invocation, worker.worker_id, ended_by, problems_of(worker, _log(invocation)), [ended])
 
 
-async def _supervise(invocation: Invocation, app: "App", count: int, until_idle: bool) -> Answer:
+async def _supervise(
+    invocation: Invocation, app: "App", count: int, until_idle: bool, queues: frozenset[str] | None
+) -> Answer:
     """This process drives nothing: what fells a worker must not fell the one that starts another."""
     import asyncio
     import signal
@@ -74,9 +83,11 @@ async def _supervise(invocation: Invocation, app: "App", count: int, until_idle:
 
     from counterfoil.app.supervisor import Supervisor
 
-    app.new_worker()  # what every one of them would be refused for is refused here, once
+    app.new_worker(queues=queues)  # what every one of them would be refused for is refused here, once
     app.close()
-    supervisor = Supervisor(partial(_processes(invocation, app).start, until_idle=until_idle), count, app.clock)
+    supervisor = Supervisor(
+        partial(_processes(invocation, app).start, until_idle=until_idle, queues=queues), count, app.clock
+    )
     told: list[int] = []
 
     def stop(number: int) -> None:

@@ -242,6 +242,7 @@ class RegisterWorker(RunVerb):
     boot_id: str
     pid: int
     versions: Mapping[str, Any]  # workflow name to version, or versions
+    queues: tuple[str, ...] | None = None  # None: it serves all
     boundary: ClassVar[str] = "worker.seen"
 
     def reads(self) -> Sequence[Read]:
@@ -249,8 +250,9 @@ class RegisterWorker(RunVerb):
 
     def decide(self, tx: Transaction) -> WorkerRecord:
         worker = WorkerRecord(
-            self.run_id, self.host, self.boot_id, self.pid, compact(dict(self.versions)), tx.now, tx.now, 0, None
-        )
+            self.run_id, self.host, self.boot_id, self.pid, compact(dict(self.versions)), tx.now, tx.now, 0, None,
+            queues=None if self.queues is None else compact(list(self.queues)),
+        )  # fmt: skip
         tx.put(worker)
         return worker
 

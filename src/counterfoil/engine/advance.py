@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from counterfoil.engine.budgets import Spent
 from counterfoil.engine.proposals import scope_of
-from counterfoil.engine.situation import Target, lacking, newest_review, operation_in, situation_in
+from counterfoil.engine.situation import Target, held_now, lacking, newest_review, operation_in, situation_in
+from counterfoil.engine.tap import Held
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -20,6 +21,7 @@ from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason
 from counterfoil.rules.gather import Situation, gather, next_look_at
 from counterfoil.rules.recovery import Ask, Case, Kind, Ruling, Stop, rule
+from counterfoil.rules.recovery_rulings import Until
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -38,6 +40,7 @@ class Advanced:
     next_at: int | None
     expired_review: str | None = None
     spent: Spent | None = None  # for want of which budget a person is asked
+    held: Held | None = None  # by which limit of its receiver it waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,13 @@ def advanced(
     if ruling.kind in _NOT_WRITTEN or (ruling.kind in _OPENS and not opens):
         return Advanced(operation, case, ruling, next_at, expired)
     before = operation_in(tx, target)
+    held = held_now(tx, target) if ruling.kind is Kind.WAIT and ruling.reason == Until.NEXT_TRY else None
     spent = lacking(tx, target) if ruling.reason == Ask.BUDGET else None
     changed = _write(tx, target, situation, operation, case, ruling)
     if ruling.kind in _OPENS:
         case, _ = rule(gather(situation_in(tx, target, operation=changed)))  # shown: what holds once the review is open
-    ruled = replace(changed, case_letter=case.letter, case_sentence=case.sentence)
+    sentence = case.sentence if held is None else f"{case.sentence} {held.sentence}"
+    ruled = replace(changed, case_letter=case.letter, case_sentence=sentence)
     if ruling.kind in _OPENS:
         tx.append(
             target.run_id,
@@ -103,13 +108,13 @@ def advanced(
                 "operation_id": operation.operation_id,
                 "version": operation.proposal_version,
                 "case": case.letter,
-                "sentence": case.sentence,
+                "sentence": sentence,
                 "ruling": ruling.kind.value,
                 "reason": ruling.reason,
                 "status": ruled.status.value,
             },
         )
-    return Advanced(ruled, case, ruling, next_at, expired, spent)
+    return Advanced(ruled, case, ruling, next_at, expired, spent, held)
 
 
 def _expire_review(tx: Transaction, target: Target) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.advance import Advanced, advanced
 from counterfoil.engine.budgets import hold, let_go
 from counterfoil.engine.situation import Target, needed, newest_review, operation_in, situation_in
+from counterfoil.engine.tap import give_back, take_slot
 from counterfoil.engine.verb import RunVerb, driven
 from counterfoil.engine.waking import wake
 from counterfoil.model import ids
@@ -67,6 +68,7 @@ class MarkInFlight(RunVerb):
         attempt = self._attempt(tx, operation, key_number)
         self._draw_approval(tx, attempt)
         self._draw_budgets(tx, operation, attempt)
+        take_slot(tx, self.target.tap, attempt)
         tx.put(attempt)
         tx.put(
             replace(
@@ -182,6 +184,7 @@ class EndAttempt(RunVerb):
         )
         ended = self._ended(attempt, tx.now, late)
         tx.put(ended)
+        give_back(tx, self.target.tap, attempt.attempt_id, self.exchange)
         applied = self.meaning is Meaning.APPLIED and self.receipt is not None
         if applied:
             tx.put(self._receipt(operation, tx.now))
@@ -297,6 +300,7 @@ class SenderGone(RunVerb):
         for attempt in tx.find(AttemptRecord, "operation_id", self.target.operation_id):
             if attempt.attempt_id in self.attempt_ids and attempt.sender_gone_at is None:
                 tx.put(replace(attempt, sender_gone_at=tx.now, ended_at=attempt.ended_at or tx.now))
+                give_back(tx, self.target.tap, attempt.attempt_id)
         operation = operation_in(tx, self.target)
         _ruled(tx, operation, sender_gone=list(self.attempt_ids))
         return advanced(tx, self.target, operation)

@@ -13,7 +13,7 @@ from counterfoil.rules.replay import Journal
 class Wait:
     """What a branch waits for. `due_at` is when time alone may end it; `deadline_at` what people are shown.
 
-    `kind` is decision, attempt, timer, review, signal, child or receiver.
+    `kind` is decision, attempt, timer, review, signal, child, receiver or slot.
     """
 
     kind: str

@@ -17,6 +17,9 @@ from counterfoil.model.conversation import Turn
 from counterfoil.model.errors import Refused
 from counterfoil.model.people import Owner, owner_facts, owner_of
 from counterfoil.model.review import ReviewBy
+from counterfoil.model.slots import Partition, Rate
+
+DEFAULT_QUEUE = "default"
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -45,6 +48,8 @@ class ReceiverDefinition:
     url: str | Env
     credential: Bearer | None
     environment: str
+    concurrency: int | None = None  # attempts at once, over all workers
+    rate: Rate | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,9 @@ class Workflow(Generic[I, O]):
     version: int
     function: Callable[..., Any]
     budget: Budget
+    concurrency: int | None = None  # runs driven at once, over all workers and versions
+    partition: Partition | None = None
+    queue: str = DEFAULT_QUEUE
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,8 @@ def _wait(execution: Execution, advanced: Advanced) -> Wait:
                 review.owner_then,
             )
     due = advanced.next_at
+    if advanced.held is not None:
+        return Wait("slot", advanced.held.pool, now, due, None, advanced.held.sentence)
     if due is None and advanced.ruling.kind is Kind.HOLD:
         due = now + 5_000_000  # another doubt, or a clock: looked at again by itself
     return Wait(kind, record.operation_id, now, due, due, advanced.case.sentence)

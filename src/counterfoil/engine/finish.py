@@ -19,6 +19,7 @@ from counterfoil.engine.decisions import in_doubt, unmeasured
 from counterfoil.engine.following import followers_of, refuse_followed, release, turns_behind
 from counterfoil.engine.gate import gate_reads, uncovered
 from counterfoil.engine.parking import parked
+from counterfoil.engine.slots import release as release_slots
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import tell_parent, waited
 from counterfoil.model.access import Act
@@ -58,6 +59,8 @@ class Suspend(RunVerb):
         run = driven(tx, self.run_id, self.fence)
         if run.sequence != self.seen:
             return False
+        release_slots(tx, run)
+        held_for = next((wait["id"] for wait in self.waits if wait["kind"] == "slot"), None)
         tx.put(
             replace(
                 run,
@@ -72,6 +75,7 @@ class Suspend(RunVerb):
                 executing=0,
                 worker_id=None,
                 lease_until=None,
+                held_for=held_for,
             )
         )
         tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits})
@@ -123,6 +127,7 @@ class Park(RunVerb):
         if self._lifted(tx):
             return False
         sentence = PARK_SENTENCES[self.reason] + (f" {self.detail}" if self.detail else "")
+        release_slots(tx, run)
         stopped = parked(run, self.reason, sentence, self.owner, tx.now, self.heading, self.failure)
         tx.put(replace(stopped, budget_id=next(iter(parked_for(self.spent)), None)))
         tx.append(
@@ -186,6 +191,7 @@ class Finish(RunVerb):
         for review in tx.find(ReviewRecord, "run_id", self.run_id):
             if review.state is ReviewState.OPEN:
                 tx.put(replace(review, state=ReviewState.SUPERSEDED, void="the run ended"))
+        release_slots(tx, run)
         run = unmeasured(run, run.reserved_micros)  # every reserve ends with its run
         for call in calls_of(run):
             run = let_go(tx, run, call, None, self.held)
@@ -342,8 +348,11 @@ class Overdue(RunVerb):
             self._next_owner(tx, run)
             return True
         reason = _OVERDUE[run.state]
-        tx.put(parked(run, reason, PARK_SENTENCES[reason], self.owner, tx.now, None, None))
-        said = {"sentence": PARK_SENTENCES[reason], "owner": self.owner["name"]}
+        needs = f" It needs {run.workflow} version {run.workflow_version}." if reason is ParkReason.NO_WORKER else ""
+        sentence = PARK_SENTENCES[reason] + needs
+        release_slots(tx, run)
+        tx.put(parked(run, reason, sentence, self.owner, tx.now, None, None))
+        said = {"sentence": sentence, "owner": self.owner["name"]}
         tx.append(self.run_id, EntryKind.PARKED, name=reason.value, data=said)
         return True
 

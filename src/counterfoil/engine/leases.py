@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from counterfoil.engine.parking import parked
+from counterfoil.engine.slots import Pool, full, hold, pool_reads, release, take
 from counterfoil.engine.verb import Deadlines, RunVerb, driven
 from counterfoil.engine.waking import held_back, waited, wake
 from counterfoil.model.codec import parsed
@@ -36,21 +37,27 @@ class Claim(RunVerb):
     deadlines: Deadlines
     alone: bool = False  # nothing else executes in this process: a crash is this run's own
     holder: str | None = None
+    pools: tuple[Pool, ...] = ()  # in which it must find room
+    held_for: str | None = None  # it was held for this pool, and there may be room now
     boundary: ClassVar[str] = "run.claimed"
 
     def reads(self) -> Sequence[Read]:
-        run = Read.key(RunRecord, self.run_id)
+        run = (Read.key(RunRecord, self.run_id), *pool_reads(self.pools))
         if self.holder is None:
-            return (run,)
-        return (run, Read.key(WorkerRecord, self.holder), Read.by(OperationRecord, "run_id", self.run_id))
+            return run
+        return (*run, Read.key(WorkerRecord, self.holder), Read.by(OperationRecord, "run_id", self.run_id))
 
     def decide(self, tx: Transaction) -> RunRecord | None:
         run = tx.must(RunRecord, self.run_id)
-        if not _claimable(run, tx.now):
+        if not _claimable(run, tx.now, self.held_for):
             return None
         crashed = run.state is RunState.RUNNING and run.executing
         if died_alone(run):
             _poisoned(tx, run)
+            return None
+        without_room = full(tx, run, self.pools)
+        if without_room is not None:
+            hold(tx, run, without_room)
             return None
         claimed = changed(
             waited(run, tx.now),
@@ -65,6 +72,8 @@ class Claim(RunVerb):
             deadline_at=tx.now + self.deadlines.running,
             started_at=run.started_at or tx.now,
             crashes=run.crashes + (1 if crashed else 0),
+            held_for=None,
+            slots=take(tx, run, self.pools),
         )
         tx.put(claimed)
         missed = self._missed(tx, run) if run.state is RunState.RUNNING else None
@@ -115,6 +124,7 @@ def died_alone(run: RunRecord) -> bool:
 
 def _poisoned(tx: Transaction, run: RunRecord) -> None:
     owner = parsed(run.budget)["owner"]
+    release(tx, run)
     tx.put(parked(run, ParkReason.POISONED, PARK_SENTENCES[ParkReason.POISONED], owner, tx.now, None, None))
     tx.append(
         run.run_id,
@@ -124,9 +134,10 @@ def _poisoned(tx: Transaction, run: RunRecord) -> None:
     )
 
 
-def _claimable(run: RunRecord, now: int) -> bool:
+def _claimable(run: RunRecord, now: int, held_for: str | None = None) -> bool:
     if run.state in (RunState.PENDING, RunState.WAITING):
-        return run.due_at is not None and run.due_at <= now and not held_back(run)
+        due = run.due_at is not None and run.due_at <= now
+        return (due or (held_for is not None and run.held_for == held_for)) and not held_back(run)
     return run.state is RunState.RUNNING and (run.lease_until or 0) <= now
 
 
@@ -185,6 +196,7 @@ class HandOver(RunVerb):
 
     def decide(self, tx: Transaction) -> None:
         run = driven(tx, self.run_id, self.fence)
+        release(tx, run)
         tx.put(
             replace(
                 run,

@@ -19,6 +19,7 @@ from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import LONGEST_REFERENCE, kept_receipt
 from counterfoil.engine.situation import Target, called_of, target_of
+from counterfoil.engine.tap import Tap
 from counterfoil.model.codec import canonical, digest_of, parsed, storable
 from counterfoil.model.contract_parts import Found, Seen
 from counterfoil.model.errors import Refused
@@ -121,4 +122,11 @@ def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord
         clock_jump=opened.clock_jumped(),
         approval_scope=endpoint.approval_scope,
         patience_us=operation.patience_us(),
+        tap=_tap(opened, record.receiver),
     )
+
+
+def _tap(opened: Opened, receiver: str) -> Tap | None:
+    """The limits of a receiver, as the code at hand declares them. A tool that nobody declared has no receiver."""
+    declared = opened.registry.receivers.get(receiver)
+    return None if declared is None else Tap(receiver, declared.concurrency, declared.rate)

@@ -19,6 +19,7 @@ from counterfoil.engine.failures import said
 from counterfoil.engine.finish import Finish, FinishAndWithdraw, Park, Suspend
 from counterfoil.engine.leases import HandOver, Renew
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.slots import LOOK_US
 from counterfoil.engine.suspension import Diverged, Suspended
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
@@ -149,7 +150,7 @@ class Runner:
         if demand is not None:
             left = await self._park(demand)
         else:
-            left = await execution.write(self._suspend(waits_of(execution.branches), due))
+            left = await execution.write(self._suspend(waits_of(execution.branches)))
         if left:
             execution.close()
             return True
@@ -157,7 +158,7 @@ class Runner:
         execution.pulse()  # something moved between the ruling and the park: whoever made a demand asks again
         return False
 
-    def _suspend(self, waits: list[Wait], due: int | None) -> Suspend:
+    def _suspend(self, waits: list[Wait]) -> Suspend:
         shown = [wait for wait in waits if wait.kind not in ("driver", "branches")] or waits
         first = min(shown, key=lambda wait: (wait.kind != "review", wait.deadline_at or 1 << 62), default=None)
         budget_owner = parsed(self.run.budget)["owner"]
@@ -165,13 +166,15 @@ class Runner:
         # No owner, no wait: what has no deadline of its own falls to the budget's owner after a day.
         now = self.opened.clock.now_us()
         deadline = min(deadlines, default=now + budget_owner["within_us"])
+        # Out of memory, whatever waits for a slot is taken up when there is room, and need not look by itself.
+        dues = [now + LOOK_US if wait.kind == "slot" else wait.due_at for wait in waits if wait.due_at is not None]
         listed = [
             {"kind": wait.kind, "id": wait.id, "since_at": wait.since_at, "deadline_at": wait.deadline_at}
             for wait in shown
         ]
         return Suspend(
             self.run.run_id, self.run.fence, self.execution.journal.seen, listed, first.kind if first else "timer",
-            first.sentence if first else "Waits.", due if due is not None else deadline, deadline,
+            first.sentence if first else "Waits.", min(dues, default=deadline), deadline,
             (first.owner if first else None) or budget_owner["name"], (first.owner_then if first else None) or budget_owner["then"],
             now,
         )  # fmt: skip

@@ -8,6 +8,7 @@ from counterfoil.engine.approving import approving_reads, stands
 from counterfoil.engine.budgets import Share, Spent, share_reads, spent_in
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.gate import gate_reads, send_of, uncovered
+from counterfoil.engine.tap import Held, Tap, held_by_tap, tap_reads
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
@@ -45,6 +46,7 @@ class Target:
     gated: str | None = None
     shares: tuple[Share, ...] = ()  # the budgets that a send draws on
     held: tuple[str, ...] = ()  # those in which its earlier sends still hold something
+    tap: Tap | None = None  # the limits of its receiver; None: from a process that does not send
 
     def reads(self) -> tuple[Read, ...]:
         reads = [
@@ -61,6 +63,7 @@ class Target:
             Read.all(SuspensionRecord),
             *approving_reads(self.run_id),
             *share_reads(self.shares, self.held),
+            *tap_reads(self.tap),
         ]
         if self.gated is not None:
             reads += gate_reads(self.gated)
@@ -197,10 +200,15 @@ def lacking(tx: Transaction, target: Target) -> Spent | None:
     return spent_in(tx, tx.must(RunRecord, target.run_id), target.shares, need)
 
 
+def held_now(tx: Transaction, target: Target) -> Held | None:
+    """By which limit of its receiver another send is held, where it is paid for and due."""
+    return held_by_tap(tx, target.tap)
+
+
 def _budget(
     tx: Transaction, target: Target, run: RunRecord, attempts: Sequence[AttemptRecord]
 ) -> tuple[str, int | None]:
-    """Whether another try is paid for and due, and when it is due."""
+    """Whether another try is paid for and due, and when it is due: not before its receiver has room for it."""
     now = tx.now
     if lacking(tx, target) is not None:
         return "spent", None
@@ -208,4 +216,5 @@ def _budget(
         due = attempts[-1].ended_at + pause_before(len(attempts), FIRST_PAUSE_US, LONGEST_PAUSE_US)
         if now < due:
             return "not_yet", due
-    return "left", None
+    held = held_now(tx, target)
+    return ("left", None) if held is None else ("not_yet", held.until)

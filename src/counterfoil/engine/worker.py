@@ -8,12 +8,14 @@ from typing import Any
 from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
 from counterfoil.engine.clock import boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
+from counterfoil.engine.held import may_go_on
 from counterfoil.engine.isolation import Isolate, Isolation
 from counterfoil.engine.leases import HEARTBEAT_US, Claim, DiedAlone, HolderGone, StopIsOver, died_alone
 from counterfoil.engine.locks import ProcessLock, holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
+from counterfoil.engine.slots import pools_of
 from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
@@ -25,13 +27,15 @@ POLL_US = 50_000  # how often another process's commits are looked for
 SUSPECT = 2  # after so many crashes a run is driven alone
 DRAIN_S = 30.0
 ALL = 1 << 31
+ELSEWHERE = 50  # due runs of versions that are not here, looked at in one look
+MOST_LEFT = 1000  # and between two heartbeats
 
 
 class Worker:
     """`run` drives runs until `stop`. `problems` keeps what no run could be blamed for, newest last.
 
     With `isolate` suspects run in processes of their own. Without, in this one, with nothing beside them. `only` restricts
-    it to these runs.
+    it to these runs, `queues` to the workflows that declare one of them.
     """
 
     def __init__(
@@ -41,12 +45,20 @@ class Worker:
         concurrency: int = 256,
         only: frozenset[str] | None = None,
         isolate: Isolate | None = None,
+        queues: frozenset[str] | None = None,
     ) -> None:
         self.opened = opened
         self.worker_id = f"wrk_{opened.chance.hex(80)}"
         self.problems: list[BaseException] = []
         self._concurrency = concurrency
         self._only = only
+        self._queues = queues
+        self._workflows = {
+            known: workflow
+            for known, workflow in opened.registry.workflows.items()
+            if queues is None or workflow.queue in queues
+        }
+        self._names = frozenset(f"{name}/{version}" for name, version in self._workflows)
         self._runners: dict[str, Runner] = {}
         self._parts: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -62,9 +74,10 @@ class Worker:
     async def run(self, *, until_idle: bool = False) -> None:
         """Drive until `stop`, or with `until_idle` until nothing is due and nothing is driven."""
         versions: dict[str, list[int]] = {}
-        for name, version in self.opened.registry.workflows:
+        for name, version in self._workflows:
             versions.setdefault(name, []).append(version)
-        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions)
+        queues = None if self._queues is None else tuple(sorted(self._queues))
+        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions, queues)
         with ProcessLock(self.opened.locks, self.worker_id):
             await self.opened.write(verb)
             await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
@@ -85,7 +98,7 @@ class Worker:
                 with self.opened.read() as reader:
                     page = reader.lists.runs(state=RunState.PARKED.value, reason=reason.value, before=before, limit=200)
                 for run in page.items:
-                    if (run.workflow, run.workflow_version) in self.opened.registry.workflows:
+                    if (run.workflow, run.workflow_version) in self._workflows:
                         await self.opened.write(StopIsOver(run.run_id))
                 before = page.next_cursor
                 if before is None:
@@ -117,10 +130,10 @@ class Worker:
     def _anything_due(self) -> bool:
         with self.opened.read() as reader:
             if self._only is None:
-                due = reader.next_due()
-            else:
-                mine = [reader.get(RunRecord, run_id) for run_id in self._only - self._left]
-                due = min((run.due_at for run in mine if run is not None and run.due_at is not None), default=None)
+                now = self.opened.clock.now_us()
+                return bool(reader.due.of(self._names, now, 1) or reader.due.held_pools())
+            mine = [reader.get(RunRecord, run_id) for run_id in self._only - self._left]
+            due = min((run.due_at for run in mine if run is not None and run.due_at is not None), default=None)
         return due is not None and due <= self.opened.clock.now_us()
 
     async def _turn(self) -> int:
@@ -215,10 +228,10 @@ class Worker:
         with self.opened.read() as reader:
             # The database's time never goes back: after a wall clock that did, it is ahead of this host's.
             now = max(now, reader.installation.clock_us if reader.installation else 0)
-            beside = len(self._left) + len(self._runners) + len(self._queued)
-            due = reader.claimable(now, free + beside if self._only is None else ALL)
-            runs = [reader.get(RunRecord, run_id) for run_id in due if self._mine(run_id)]
-        due_runs = [run for run in runs if run is not None]
+            due_runs = self._held(reader, now, free)
+            known = {run.run_id for run in due_runs}
+            due = [run_id for run_id in self._due(reader, now, free) if run_id not in known and self._mine(run_id)]
+            due_runs += [run for run_id in due if (run := reader.get(RunRecord, run_id)) is not None]
         suspects = [run for run in due_runs if _suspect(run)]
         self._queued = {run.run_id for run in suspects}
         if suspects and self._isolation is None:
@@ -226,6 +239,21 @@ class Worker:
             # run. Nothing else is taken up until this worker is empty, so that the suspect gets its turn.
             due_runs = [] if self._runners else suspects[:1]
         return sum(await asyncio.gather(*(self._take(run) for run in due_runs)))
+
+    def _held(self, reader: Reader, now: int, free: int) -> list[RunRecord]:
+        """Runs that waited for room. They come before those that come new."""
+        found = may_go_on(reader, self.opened.registry, now, free)
+        return [
+            run for run in found if self._mine(run.run_id) and (run.workflow, run.workflow_version) in self._workflows
+        ]
+
+    def _due(self, reader: Reader, now: int, free: int) -> list[str]:
+        """Runs of the versions that are here, and some of those that are not: somebody must see that nobody takes them."""
+        if self._only is not None:
+            return reader.due.any(now, ALL)
+        own = reader.due.of(self._names, now, free + len(self._left) + len(self._runners) + len(self._queued))
+        looked = len(self._left)
+        return own + (reader.due.elsewhere(self._names, now, looked + ELSEWHERE) if looked < MOST_LEFT else [])
 
     def _mine(self, run_id: str) -> bool:
         return run_id not in self._left and run_id not in self._runners and (self._only is None or run_id in self._only)
@@ -237,7 +265,7 @@ class Worker:
         now = self.opened.clock.now_us()
         if run.state is RunState.PARKED or self._hopeless(run, now):
             return int(await self._overdue(run))
-        workflow = self.opened.registry.workflows.get((run.workflow, run.workflow_version))
+        workflow = self._workflows.get((run.workflow, run.workflow_version))
         if workflow is None and not run.cancel_asked:
             await self._without_code(run)
             return 0
@@ -245,7 +273,10 @@ class Worker:
             await self._apart(run, self._isolation)
             return 0
         lost = run.worker_id if run.state is RunState.RUNNING else None
-        verb = Claim(run.run_id, self.worker_id, self.opened.deadlines, alone=_suspect(run), holder=lost)
+        pools = pools_of(run, workflow)
+        verb = Claim(
+            run.run_id, self.worker_id, self.opened.deadlines, _suspect(run), lost, pools, run.held_for
+        )  # fmt: skip
         claimed = await self.opened.write(verb)
         if claimed is None:
             return 0
@@ -275,19 +306,25 @@ class Worker:
 
     def _hopeless(self, run: RunRecord, now: int) -> bool:
         """Its deadline has passed by a margin: whoever could have taken it did not."""
+        if run.deadline_at is None:
+            return False
         if run.state is RunState.RUNNING:
-            return run.deadline_at is not None and run.deadline_at <= now
-        known = (run.workflow, run.workflow_version) in self.opened.registry.workflows
-        return not known and run.deadline_at is not None and run.deadline_at <= now
+            return run.deadline_at <= now
+        # A wait that is over is due at its deadline: whoever has its code gets the time to take it up.
+        late = self.opened.deadlines.pending if run.state is RunState.WAITING else 0
+        known = (run.workflow, run.workflow_version) in self._workflows
+        return not known and run.deadline_at + late <= now and not self._somebody_has(run)
 
     async def _overdue(self, run: RunRecord) -> bool:
         return bool(await self.opened.write(Overdue(run.run_id, parsed(run.budget)["owner"])))
 
     async def _without_code(self, run: RunRecord) -> None:
         """No code for this version here. If a living worker has it, that one takes the run; else a person is told."""
-        mine = sorted(version for name, version in self.opened.registry.workflows if name == run.workflow)
+        registered = self.opened.registry.workflows
+        mine = sorted(version for name, version in registered if name == run.workflow)
         self._left.add(run.run_id)
-        if not mine or self._somebody_has(run):
+        of_another_queue = (run.workflow, run.workflow_version) in registered
+        if not mine or of_another_queue or self._somebody_has(run):
             return
         detail = f"The run needs {run.workflow} version {run.workflow_version}; this worker has {mine}."
         owner = parsed(run.budget)["owner"]

@@ -1,6 +1,6 @@
-"""What is refused about budgets."""
+"""What is refused about budgets, and about limits over all workers."""
 
-from counterfoil.model.error_code import ErrorCode
+from counterfoil.model.error_code import UNKNOWN, ErrorCode
 
 BUDGETS = (
     ErrorCode(
@@ -16,6 +16,17 @@ BUDGETS = (
     ErrorCode(
         "budget_unfit",
         "The budget of {name} cannot be kept: {problem}.",
+        "Correct its declaration; nothing was started.",
+    ),
+    ErrorCode(
+        "unknown_queue",
+        "No workflow declares the queue {name}; there are {known}.",
+        "Correct the name; the worker was not started.",
+        UNKNOWN,
+    ),
+    ErrorCode(
+        "limit_unfit",
+        "The limits of {name} cannot be kept: {problem}.",
         "Correct its declaration; nothing was started.",
     ),
 )

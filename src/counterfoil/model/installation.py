@@ -82,6 +82,7 @@ class WorkerRecord:
     draining: int
     stopped_at: int | None
     quiet: int = 0  # 1: a person asked it to take up nothing more
+    queues: str | None = None  # the queues that it serves, as JSON; None: all
 
 
 @dataclass(frozen=True, slots=True)

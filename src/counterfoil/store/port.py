@@ -18,6 +18,7 @@ from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.permissions import Place
 from counterfoil.store.acts import ActsReader
+from counterfoil.store.due import DueReader
 from counterfoil.store.figures import Figures
 from counterfoil.store.inbox import InboxReader
 from counterfoil.store.sums import Sum as Sum
@@ -355,12 +356,9 @@ class Reader(Snapshot, Protocol):
         """Who did what."""
         ...
 
-    def claimable(self, now: int, limit: int) -> list[str]:
-        """Ids of runs whose `due_at` has come and that no living lease holds, the longest due first. By index only."""
-        ...
-
-    def next_due(self) -> int | None:
-        """The earliest `due_at` of all runs, in microseconds."""
+    @property
+    def due(self) -> DueReader:
+        """What a worker takes up."""
         ...
 
     def unresolved(self) -> list[OperationRecord]:

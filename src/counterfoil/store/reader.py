@@ -16,6 +16,7 @@ from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Found, Page, Part, Places, Workflows
 from counterfoil.store.questions import Questions
 from counterfoil.store.reader_acts import SqlActs
+from counterfoil.store.reader_due import SqlDue
 from counterfoil.store.reader_figures import SqlFigures
 from counterfoil.store.reader_finding import SqlFinding
 from counterfoil.store.reader_inbox import SqlInbox
@@ -154,6 +155,7 @@ class SqlReader:
         self.lists = SqlLists(questions)
         self.inbox = SqlInbox(questions)
         self.acts = SqlActs(questions)
+        self.due = SqlDue(questions)
         self.upkeep = SqlUpkeep(questions)
         self.figures = SqlFigures(questions)
 
@@ -189,14 +191,6 @@ class SqlReader:
     def chains(self) -> Iterator[tuple[str, int, bytes]]:
         """Where each chain stands, as the tables say."""
         return iter(cast("Iterator[tuple[str, int, bytes]]", self._questions.stream("all_chains")))
-
-    def claimable(self, now: int, limit: int) -> list[str]:
-        """Runs to take up, the longest due first."""
-        return [row[0] for row in self._questions.ask("claimable", {"now": now, "limit": limit})]
-
-    def next_due(self) -> int | None:
-        """When the next run is due."""
-        return self._questions.ask("next_due").get
 
     def unresolved(self) -> list[OperationRecord]:
         """Operations in flight or unknown."""

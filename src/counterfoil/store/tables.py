@@ -36,6 +36,7 @@ from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.model.run import RUN_VOLATILE, RunRecord
+from counterfoil.model.slots import SlotRecord, TapRecord
 from counterfoil.model.statement import ImportRecord, StatementLineRecord
 
 Key = tuple[str | int, ...]
@@ -187,6 +188,8 @@ ALL: tuple[Table, ...] = (
     _table(NoticeRecord, "notices", "notice_id", order="made_at notice_id", indexes="subject", evidence=False),
     _table(SampleRecord, "samples", "metric labels at", indexes="metric", evidence=False),
     _table(TallyRecord, "tallies", "metric labels", evidence=False),
+    _table(SlotRecord, "slots", "pool holder", indexes="pool", evidence=False),
+    _table(TapRecord, "taps", "receiver", evidence=False),
     _table(SpanRecord, "spans", "span_id", order="began_at span_id", indexes="run_id", evidence=False),
 )
 

@@ -42,6 +42,8 @@ _WHAT = {  # how a record is called where a person reads that it is missing
     "typed_documents": "document",
     "document_versions": "version",
     "installation": "installation",
+    "slots": "slot",
+    "taps": "tap",
 }
 
 

@@ -20,7 +20,7 @@ async def expire(app: "App", duty: DutyRecord) -> None:
     opened = app.open()
     now = opened.clock.now_us()
     with opened.read() as reader:
-        due = [reader.get(RunRecord, run_id) for run_id in reader.claimable(now, AT_ONCE)]
+        due = [reader.get(RunRecord, run_id) for run_id in reader.due.any(now, AT_ONCE)]
     for run in due:
         if run is not None and _over(run, now, opened.deadlines):
             await opened.write(Overdue(run.run_id, parsed(run.budget)["owner"]))

@@ -10,7 +10,7 @@ from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord, RunState
 
-KINDS = frozenset({"decision", "attempt", "timer", "review", "signal", "child"})
+KINDS = frozenset({"decision", "attempt", "timer", "review", "signal", "child", "slot"})
 
 
 def pending_view(
@@ -25,7 +25,7 @@ def pending_view(
         return []
     if run.after_run_id is not None:
         return queued_view(run)
-    if run.state is RunState.WAITING:
+    if run.state is RunState.WAITING or (run.state is RunState.PENDING and run.held_for is not None):
         suspended = next((entry for entry in reversed(entries) if entry.kind is EntryKind.SUSPENDED), None)
         waits: list[dict[str, Any]] = [] if suspended is None else parsed(suspended.body)["data"]["waits"]
         return [_pending(_kind(wait["kind"]), wait["id"], wait["since_at"], wait["deadline_at"]) for wait in waits]

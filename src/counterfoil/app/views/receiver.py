@@ -7,10 +7,13 @@ from typing import Any
 from counterfoil.app.views.contract import kind_of
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
-from counterfoil.engine.definitions import Operation, Registry
+from counterfoil.engine.definitions import Operation, ReceiverDefinition, Registry
+from counterfoil.engine.tap import rate_text
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.operation import OperationRecord
+from counterfoil.model.slots import SlotRecord, TapRecord, receiver_pool
 from counterfoil.rules.contract_sentences import plain_sentences
+from counterfoil.rules.tap import closed_until
 
 DAY_US = 24 * 3600 * 1_000_000
 _DOUBTFUL = {None, Meaning.AMBIGUOUS.value}
@@ -19,7 +22,10 @@ _DOUBTFUL = {None, Meaning.AMBIGUOUS.value}
 def receiver_view(
     shown: Shown, registry: Registry, name: str, doubts: Sequence[OperationRecord], answers: dict[str | None, int]
 ) -> dict[str, Any]:
-    """`doubts`: its operations in flight or unknown. `answers`: its attempts of the last day by what they meant."""
+    """`doubts`: its operations in flight or unknown. `answers`: its attempts of the last day by what they meant.
+
+    `limits`: {concurrency, in_use, rate, closed_until_at, closed_by}, over all workers.
+    """
     defined = registry.receivers.get(name)
     first_sent = [o.first_sent_at for o in doubts if o.first_sent_at is not None]
     stop = next((s for s in shown.suspensions if s.scope in ("all", f"receiver:{name}")), None)
@@ -31,7 +37,22 @@ def receiver_view(
         "in_doubt": len(doubts),
         "oldest_doubt_at": rfc3339(min(first_sent, default=None)),
         "last_day": _counted(answers),
+        "limits": _limits(shown, name, defined),
         "operations": [_operation(o) for o in registry.operations.values() if o.receiver == name],
+    }
+
+
+def _limits(shown: Shown, name: str, defined: ReceiverDefinition | None) -> dict[str, Any]:
+    """What all workers keep, and how it stands now."""
+    slots = shown.reader.find(SlotRecord, "pool", receiver_pool(name))
+    tap = shown.reader.get(TapRecord, name)
+    until = closed_until(tap, shown.now)
+    return {
+        "concurrency": defined.concurrency if defined else None,
+        "in_use": sum(1 for slot in slots if (slot.until or 0) > shown.now),
+        "rate": rate_text(defined.rate) if defined and defined.rate else None,
+        "closed_until_at": rfc3339(until),
+        "closed_by": tap.closed_by if tap is not None and until is not None else None,
     }
 
 

@@ -26,6 +26,7 @@ def worker_view(opened: Opened, worker: WorkerRecord, holds: int) -> dict[str, A
     silent_us = opened.clock.now_us() - worker.seen_at
     return {
         "worker_id": worker.worker_id, "host": worker.host, "pid": worker.pid, "versions": parsed(worker.versions),
+        "queues": None if worker.queues is None else parsed(worker.queues),
         "started_at": rfc3339(worker.started_at), "seen_at": rfc3339(worker.seen_at), "draining": bool(worker.draining),
         "quiet": bool(worker.quiet), "stopped_at": rfc3339(worker.stopped_at), "gone": gone,
         "alive": not gone and silent_us <= opened.deadlines.lease, "holds": holds,

@@ -87,6 +87,7 @@ class WorkerSeen(Shape):
     host: str
     pid: int
     versions: dict[str, list[int]]
+    queues: list[str] | None
     started_at: str
     seen_at: str
     draining: bool
@@ -121,6 +122,16 @@ class ReceiverOperation(Shape):
     sentences: list[str]
 
 
+class ReceiverLimits(Shape):
+    """What all workers together keep to, and until when the receiver asked to be left alone."""
+
+    concurrency: int | None
+    in_use: int
+    rate: str | None
+    closed_until_at: str | None
+    closed_by: int | None
+
+
 class Receiver(Shape):
     """An outside system."""
 
@@ -131,6 +142,7 @@ class Receiver(Shape):
     in_doubt: int
     oldest_doubt_at: str | None
     last_day: LastDay
+    limits: ReceiverLimits
     operations: list[ReceiverOperation]
 
 

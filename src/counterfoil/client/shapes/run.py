@@ -22,7 +22,7 @@ class Established(Shape):
 class Pending(Shape):
     """What is waited for."""
 
-    kind: Literal["decision", "attempt", "timer", "review", "signal", "child", "turn"]
+    kind: Literal["decision", "attempt", "timer", "review", "signal", "child", "turn", "slot"]
     id: str | None
     since_at: str | None
     deadline_at: str | None

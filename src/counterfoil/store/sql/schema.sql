@@ -100,6 +100,8 @@ CREATE TABLE runs (
     budget_id TEXT,
     after_run_id TEXT,
     known_from INTEGER,
+    held_for TEXT,
+    slots TEXT,
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
@@ -116,6 +118,7 @@ CREATE INDEX runs_parent_run_id ON runs (parent_run_id) WHERE parent_run_id IS N
 CREATE INDEX runs_worker_id ON runs (worker_id) WHERE worker_id IS NOT NULL;
 CREATE INDEX runs_budget_id ON runs (budget_id) WHERE budget_id IS NOT NULL;
 CREATE INDEX runs_after_run_id ON runs (after_run_id) WHERE after_run_id IS NOT NULL;
+CREATE INDEX runs_held_for ON runs (held_for, due_at) WHERE held_for IS NOT NULL;
 
 -- One limit in one place: a conversation, a workflow, a business day, an operation's name, or a run. Figures are JSON by kind.
 CREATE TABLE budgets (
@@ -394,7 +397,25 @@ CREATE TABLE workers (
     seen_at INTEGER NOT NULL,
     draining INTEGER NOT NULL,
     stopped_at INTEGER,
-    quiet INTEGER NOT NULL DEFAULT 0
+    quiet INTEGER NOT NULL DEFAULT 0,
+    queues TEXT
+) STRICT;
+
+-- A place that is taken in a pool: by a run that is driven, or by an attempt until its deadline.
+CREATE TABLE slots (
+    pool TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    until INTEGER,
+    PRIMARY KEY (pool, holder)
+) STRICT;
+
+-- What goes out to a receiver, from all workers: when the next is due, and until when it asked to be left alone.
+CREATE TABLE taps (
+    receiver TEXT PRIMARY KEY,
+    next_at INTEGER NOT NULL,
+    closed_until INTEGER,
+    closed_by INTEGER
 ) STRICT;
 
 -- One holder of each intention, whatever the code above thinks.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.people import PersonRecord
 from counterfoil.model.review import ReviewState
-from counterfoil.model.run import RunRecord
+from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Read
 from counterfoil.testing.conformance.bench import Act, Bench, done, putting, raises, step
 from counterfoil.testing.conformance.samples import attempt_of, operation_of, review_of, run_named
@@ -91,18 +91,55 @@ def claimable_runs(bench: Bench) -> None:
         ),
     )
     with database.reader() as reader:
-        assert reader.claimable(100, 10) == ["run_early", "run_lease_over", "run_late"]
-        assert reader.claimable(100, 1) == ["run_early"]
-        assert reader.claimable(9, 10) == []
-        assert reader.next_due() == 10
+        assert reader.due.any(100, 10) == ["run_early", "run_lease_over", "run_late"]
+        assert reader.due.any(100, 1) == ["run_early"]
+        assert reader.due.any(9, 10) == []
+        assert reader.due.next() == 10
 
 
 def nothing_is_due(bench: Bench) -> None:
     """Without a run that is due there is no next time."""
     database = bench.with_runs("run_a")
     with database.reader() as reader:
-        assert reader.next_due() is None
-        assert reader.claimable(10**18, 5) == []
+        assert reader.due.next() is None
+        assert reader.due.any(10**18, 5) == []
+
+
+def due_by_version_and_by_pool(bench: Bench) -> None:
+    """A worker finds the runs of its own versions, those of others, and those that wait for room, the longest first."""
+    database = bench.installed()
+    wanted = {
+        "run_new": ("refund", 2, 30, None),
+        "run_old": ("refund", 1, 10, None),
+        "run_mail": ("mail", 1, 20, None),
+        "run_held_late": ("refund", 2, 900, "workflow:refund"),
+        "run_held": ("refund", 2, 800, "workflow:refund"),
+        "run_elsewhere": ("mail", 1, 850, "receiver:smtp"),
+    }
+    rows = [
+        replace(
+            run_named(name, number),
+            workflow=workflow,
+            workflow_version=version,
+            due_at=due,
+            lease_until=None,
+            state=RunState.PENDING,
+            held_for=pool,
+        )
+        for number, (name, (workflow, version, due, pool)) in enumerate(wanted.items(), 1)
+    ]
+    ended = replace(
+        run_named("run_ended", 7), state=RunState.COMPLETED, workflow="refund", due_at=None, held_for="workflow:refund"
+    )
+    done(database, putting(*rows, ended))
+    with database.reader() as reader:
+        assert reader.due.of({"refund/2", "mail/1"}, 100, 10) == ["run_mail", "run_new"]
+        assert reader.due.of(set(), 100, 10) == []
+        assert reader.due.elsewhere({"refund/2"}, 100, 1) == ["run_old"]
+        assert reader.due.held_pools() == ["receiver:smtp", "workflow:refund"]
+        assert reader.due.held_for("workflow:refund", 10) == ["run_held", "run_held_late"]
+        assert reader.due.held_for("workflow:refund", 1) == ["run_held"]
+        assert reader.due.held_for("workflow:other", 10) == []
 
 
 def unresolved_operations(bench: Bench) -> None:

@@ -144,7 +144,7 @@ class Site:
         if self._due[0] != self._version:
             with opened.read() as reader:
                 installation = reader.installation
-                self._due = (self._version, reader.next_due(), installation.clock_us if installation else 0)
+                self._due = (self._version, reader.due.next(), installation.clock_us if installation else 0)
         again = self._looked.get(process, 0) + LOOK_US
         _, due, newest = self._due
         if due is None:

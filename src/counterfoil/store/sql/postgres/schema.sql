@@ -126,6 +126,8 @@ CREATE TABLE runs (
     budget_id TEXT COLLATE "C",
     after_run_id TEXT COLLATE "C",
     known_from BIGINT,
+    held_for TEXT COLLATE "C",
+    slots TEXT COLLATE "C",
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
@@ -142,6 +144,7 @@ CREATE INDEX runs_parent_run_id ON runs (parent_run_id) WHERE parent_run_id IS N
 CREATE INDEX runs_worker_id ON runs (worker_id) WHERE worker_id IS NOT NULL;
 CREATE INDEX runs_budget_id ON runs (budget_id) WHERE budget_id IS NOT NULL;
 CREATE INDEX runs_after_run_id ON runs (after_run_id) WHERE after_run_id IS NOT NULL;
+CREATE INDEX runs_held_for ON runs (held_for, due_at) WHERE held_for IS NOT NULL;
 
 -- One limit in one place: a conversation, a workflow, a business day, an operation's name, or a run. Figures are JSON by kind.
 CREATE TABLE budgets (
@@ -421,7 +424,25 @@ CREATE TABLE workers (
     seen_at BIGINT NOT NULL,
     draining BIGINT NOT NULL,
     stopped_at BIGINT,
-    quiet BIGINT NOT NULL DEFAULT 0
+    quiet BIGINT NOT NULL DEFAULT 0,
+    queues TEXT COLLATE "C"
+);
+
+-- A place that is taken in a pool: by a run that is driven, or by an attempt until its deadline.
+CREATE TABLE slots (
+    pool TEXT COLLATE "C" NOT NULL,
+    holder TEXT COLLATE "C" NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    until BIGINT,
+    PRIMARY KEY (pool, holder)
+);
+
+-- What goes out to a receiver, from all workers: when the next is due, and until when it asked to be left alone.
+CREATE TABLE taps (
+    receiver TEXT COLLATE "C" PRIMARY KEY,
+    next_at BIGINT NOT NULL,
+    closed_until BIGINT,
+    closed_by BIGINT
 );
 
 -- One holder of each intention, whatever the code above thinks.

@@ -1,0 +1,47 @@
+"""What is held and may go on: for each pool that somebody waits for, as many runs as there is room for."""
+
+from counterfoil.engine.definitions import Registry
+from counterfoil.model.run import RunRecord
+from counterfoil.model.slots import SlotRecord, TapRecord, receiver_pool, workflow_pool
+from counterfoil.rules.tap import closed_until, room
+from counterfoil.store.port import Reader
+
+AT_ONCE = 64  # of one pool at one look: whoever waits for what has no limit here any more goes on in portions
+
+
+def may_go_on(reader: Reader, registry: Registry, now: int, free: int) -> list[RunRecord]:
+    """Held runs for which there is room, the longest waiting first in each pool. Whether there is, their claims decide.
+
+    `free`: how many this worker can take.
+    """
+    found: list[RunRecord] = []
+    for pool in reader.due.held_pools():
+        places = min(_room(reader, registry, pool, now), free - len(found))
+        if places > 0:
+            runs = [reader.get(RunRecord, run_id) for run_id in reader.due.held_for(pool, places)]
+            found += [run for run in runs if run is not None]
+    return found
+
+
+def _room(reader: Reader, registry: Registry, pool: str, now: int) -> int:
+    receiver = next((each for name, each in registry.receivers.items() if receiver_pool(name) == pool), None)
+    taken = sum(1 for slot in reader.find(SlotRecord, "pool", pool) if slot.until is None or slot.until > now)
+    if receiver is not None:
+        tap = reader.get(TapRecord, receiver.name)
+        if closed_until(tap, now) is not None:
+            return 0
+        by_rate = AT_ONCE if receiver.rate is None else room(tap, receiver.rate, now)
+        return min(by_rate, AT_ONCE if receiver.concurrency is None else receiver.concurrency - taken)
+    limit = _limit(registry, pool)
+    return AT_ONCE if limit is None else limit - taken
+
+
+def _limit(registry: Registry, pool: str) -> int | None:
+    """What the newest declaration says of a workflow's pool; None: nothing, so nobody waits for it any more."""
+    workflows = sorted(registry.workflows.values(), key=lambda workflow: -workflow.version)
+    for workflow in workflows:
+        if workflow_pool(workflow.name) == pool:
+            return workflow.concurrency
+        if pool.startswith(f"partition:{workflow.name}:"):
+            return None if workflow.partition is None else workflow.partition.concurrency
+    return None
