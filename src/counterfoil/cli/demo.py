@@ -61,7 +61,7 @@ def add_to(root: Group) -> None:
         folder: Annotated[
             str | None, typer.Option("--input", metavar="DIR", help="Customer documents of yours.")
         ] = None,
-        engine: Annotated[str, typer.Option(help="embedded.")] = "embedded",
+        engine: Annotated[str, typer.Option(help="embedded or temporal.")] = "embedded",
         keep: Annotated[
             str | None, typer.Option(metavar="DIR", help="Where its files are kept; else a temporary folder.")
         ] = None,

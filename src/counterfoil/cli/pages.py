@@ -37,6 +37,8 @@ def run(console: "Console", data: Data) -> None:
     heading(console, title)
     sentence(console, data["sentence"])
     next_action(console, data["next_action"])
+    if data["temporal"] is not None:
+        sentence(console, f"Temporal executes it: {data['temporal']['url'] or data['temporal']['workflow_id']}")
     heading(console, "established")
     table(console, ("what", "at"), [(e["what"], e["at"]) for e in data["established"]], empty="Nothing yet.")
     if data["pending"]:

@@ -52,7 +52,8 @@ SHAPES: dict[str, str] = {
         "{run_id, number, workflow, workflow_version, generation, request_id, input_digest, "
         "state: pending|running|waiting|parked|completed|failed|cancelled, reason, sentence, established:[ESTABLISHED], "
         "pending:[PENDING], uncertain:[operation_id], next_action:NEXT, changed_since_approval:[{what, approved, now}], "
-        "budgets:[LIMIT], records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
+        "budgets:[LIMIT], temporal:{namespace, workflow_id, first_run_id, url}, "
+        "records:{conversation:[MESSAGE], working_context:[DOCUMENT], "
         "execution_state:{head, entries:[{sequence, kind, position, digest, at}]}, operations:[OPERATION], receipts:[RECEIPT], "
         "approvals:[APPROVAL]}}"
     ),

@@ -1,5 +1,6 @@
 """`counterfoil submit`."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.documents import read_json
+from counterfoil.cli.engines import ENGINES, engine_named, temporal
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.tables import next_action, sentence
 from counterfoil.model.errors import Refused
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.app import App
     from counterfoil.engine.definitions import Workflow
 
+Submitting = Callable[["App", "Workflow[Any, Any]", Any, str], Awaitable[Any]]
 POLL_US = 20_000  # how often another process's commits are looked for
 FAILED, WAITS = 1, 5
 LONGEST_ID = 500
@@ -56,13 +59,16 @@ def add_to(root: Group) -> None:
             str | None,
             typer.Option("--by", metavar="PERSON", help="Who submits it: this person then approves nothing of it."),
         ] = None,
+        engine: Annotated[str | None, typer.Option("--engine", help=ENGINES)] = None,
     ) -> Any:
         """Submit a run. With --wait: exit 5 when it waits for a person, 1 when it failed, 0 when it goes on without us."""
         if not request_id.strip() or len(request_id) > LONGEST_ID:
             raise Refused("usage", problem=f"--request-id has 1 to {LONGEST_ID} characters")
         app, definition = workflow_named(invocation, workflow)
         plain = read_json(file, what="the input")
-        return awaited(_submit(app, definition, plain, request_id, wait, by))
+        if engine_named(engine) == "temporal":
+            return awaited(_submit(app, definition, plain, request_id, wait, _by_temporal(by)))
+        return awaited(_submit(app, definition, plain, request_id, wait, _by_us(by)))
 
 
 def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[Any, Any]]":
@@ -72,14 +78,32 @@ def workflow_named(invocation: Invocation, text: str) -> "tuple[App, Workflow[An
     return workflow_of(invocation, text)
 
 
+def _by_us(by: str | None) -> Submitting:
+    async def stored(app: "App", workflow: "Workflow[Any, Any]", value: Any, request_id: str) -> Any:
+        return await app.submit(workflow, value, request_id=request_id, by=by)
+
+    return stored
+
+
+def _by_temporal(by: str | None) -> Submitting:
+    connecting, submitting = temporal("connecting"), temporal("submitting")
+
+    async def stored(app: "App", workflow: "Workflow[Any, Any]", value: Any, request_id: str) -> Any:
+        client = await connecting.connected(app)
+        queue = connecting.queue()
+        return await submitting.submit(app, client, workflow, value, request_id=request_id, queue=queue, by=by)
+
+    return stored
+
+
 async def _submit(
-    app: "App", workflow: "Workflow[Any, Any]", plain: Any, request_id: str, wait: float | None, by: str | None
+    app: "App", workflow: "Workflow[Any, Any]", plain: Any, request_id: str, wait: float | None, submitting: Submitting
 ) -> Answer:
     from counterfoil.engine.definitions import loaded, signature_of
 
     name, adapter = signature_of(workflow.function, skip=1).inputs[0]
     value = loaded(adapter, plain, where=name)
-    stored = await app.submit(workflow, value, request_id=request_id, by=by)
+    stored = await submitting(app, workflow, value, request_id)
     status = 0 if wait is None else await ended_within(app, stored.run_id, wait)
     run = app.runs.show(stored.run_id)
     names = ("number", "state", "reason", "sentence", "result", "next_action")

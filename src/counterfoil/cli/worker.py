@@ -6,7 +6,9 @@ import typer
 
 from counterfoil.cli.awaiting import awaited
 from counterfoil.cli.command import Answer, Group
+from counterfoil.cli.engines import ENGINES, engine_named, temporal
 from counterfoil.cli.invocation import Invocation
+from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +43,7 @@ def add_to(root: Group) -> None:
                 "--queue", metavar="NAME", help="Take up only workflows of this queue. May be given several times."
             ),
         ] = None,
+        engine: Annotated[str | None, typer.Option("--engine", help=ENGINES)] = None,
     ) -> Any:
         """Drive runs until SIGTERM or Ctrl-C: then claim nothing more, finish or hand over, and end. A second one ends at once.
 
@@ -48,6 +51,13 @@ def add_to(root: Group) -> None:
         """
         app = invocation.with_code()
         queues = frozenset(queue) if queue else None
+        if engine_named(engine) == "temporal":
+            if until_idle or processes != 1 or queue:
+                raise Refused(
+                    "usage",
+                    problem="a worker of Temporal is one process that runs until it is told to end, on its own queue",
+                )
+            return awaited(_serve(invocation, app))
         if processes == 1:
             return awaited(_drive(invocation, app, until_idle, queues))
         return awaited(_supervise(invocation, app, processes, until_idle, queues))
@@ -71,6 +81,21 @@ async def _drive(invocation: Invocation, app: "App", until_idle: bool, queues: f
             ended_by = await drive_until_told(worker, listening, until_idle=until_idle)
     ended = {"worker_id": worker.worker_id, "ended_by": ended_by}
     return _answer(invocation, worker.worker_id, ended_by, problems_of(worker, _log(invocation)), [ended])
+
+
+async def _serve(invocation: Invocation, app: "App") -> Answer:
+    """A worker of Temporal: it executes workflows there, and asks the ledger here."""
+    from counterfoil.app.logs import what_goes_wrong
+
+    serving = temporal("serving")
+    shown = invocation.located().shown
+
+    def listening(queue: str) -> None:
+        _say(invocation, f"polls the queue {queue} of Temporal, with the ledger {shown}")
+
+    with what_goes_wrong(invocation.streams.err):
+        await serving.serve_until_told(app, listening)
+    return _answer(invocation, None, "signal", [], [])
 
 
 async def _supervise(

@@ -17,7 +17,7 @@ async def decide(
 ) -> Any:
     """`reason` is set for a revision: the next version of that agent's newest decision in this branch."""
     name = agent_name(agent)
-    plain = _plain(given)
+    plain = plain_input(given)
     facts: dict[str, Any] = versions.facts() | {"model": model_name(agent)}
     digest = input_digest([plain, *versions.facts().values()])
     adapter: TypeAdapter[Any] = TypeAdapter(getattr(agent, "output_type", Any))
@@ -71,7 +71,7 @@ def model_name(agent: Any) -> str | None:
     return model if isinstance(model, str) else getattr(model, "model_name", None)
 
 
-def _plain(given: object) -> Any:
+def plain_input(given: object) -> Any:
     if isinstance(given, BaseModel):
         return given.model_dump(mode="json")
     try:

@@ -39,7 +39,12 @@ class Claim(RunVerb):
     holder: str | None = None
     pools: tuple[Pool, ...] = ()  # in which it must find room
     held_for: str | None = None  # it was held for this pool, and there may be room now
+    generation: int = 0  # of whoever goes on elsewhere; it never goes back
     boundary: ClassVar[str] = "run.claimed"
+
+    def may(self, run: RunRecord, now: int) -> bool:
+        """Whether it may be claimed now."""
+        return _claimable(run, now, self.held_for)
 
     def reads(self) -> Sequence[Read]:
         run = (Read.key(RunRecord, self.run_id), *pool_reads(self.pools))
@@ -49,7 +54,7 @@ class Claim(RunVerb):
 
     def decide(self, tx: Transaction) -> RunRecord | None:
         run = tx.must(RunRecord, self.run_id)
-        if not _claimable(run, tx.now, self.held_for):
+        if not self.may(run, tx.now):
             return None
         crashed = run.state is RunState.RUNNING and run.executing
         if died_alone(run):
@@ -74,6 +79,7 @@ class Claim(RunVerb):
             crashes=run.crashes + (1 if crashed else 0),
             held_for=None,
             slots=take(tx, run, self.pools),
+            generation=max(run.generation, self.generation),
         )
         tx.put(claimed)
         missed = self._missed(tx, run) if run.state is RunState.RUNNING else None
@@ -100,6 +106,35 @@ class Claim(RunVerb):
                 tx.put(replace(operation, doubt_at=missed))
         worker = tx.get(WorkerRecord, self.holder)
         return missed if worker is None else min(missed, worker.seen_at + HEARTBEAT_US)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimForCall(Claim):
+    """The same for one call of a run whose function is executed elsewhere: that side says when, so nothing needs to be due.
+
+    What is parked stays so, except where only code was lacking.
+    """
+
+    def may(self, run: RunRecord, now: int) -> bool:
+        if run.state is RunState.PARKED:
+            return run.reason == ParkReason.NO_WORKER
+        return run.state in (RunState.PENDING, RunState.WAITING) or _claimable(run, now)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeRelay(RunVerb):
+    """Whoever gets True tells the side that executes the run's function to look. It is due again if that changes nothing."""
+
+    seen: int  # its `due_at`, as it was found
+    again: int
+    boundary: ClassVar[str] = "lease.renewed"
+
+    def decide(self, tx: Transaction) -> bool:
+        run = tx.must(RunRecord, self.run_id)
+        if run.due_at != self.seen or run.state not in (RunState.PENDING, RunState.WAITING):
+            return False
+        tx.put(replace(run, due_at=tx.now + self.again))
+        return True
 
 
 @dataclass(frozen=True, slots=True)

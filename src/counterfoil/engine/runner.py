@@ -213,7 +213,9 @@ class Runner:
         elif isinstance(error, BaseException) and not self.run.cancel_asked:
             if isinstance(error, Refused) and error.code == "fence_lost":
                 raise error
-            if not await self._finished(RunState.FAILED, None, _failure(error), execution.failures.sequence_of(error)):
+            if not await self._finished(
+                RunState.FAILED, None, self.failure_of(error), execution.failures.sequence_of(error)
+            ):
                 return False
         else:
             state = RunState.CANCELLED if self.run.cancel_asked else RunState.COMPLETED
@@ -251,6 +253,10 @@ class Runner:
         verb = Park(self.run.run_id, self.run.fence, None, ParkReason.CODE_CHANGED, detail, owner, None, None, None)
         await self.execution.write(verb)
 
+    def failure_of(self, error: BaseException) -> dict[str, Any]:
+        """What is stored of the exception that ended the run."""
+        return failure_facts(error)
+
     async def _renew(self) -> None:
         """Keep the lease while work goes on without entries; every entry renews it as well."""
         third = self.opened.deadlines.lease // 3
@@ -279,7 +285,8 @@ class Runner:
                 part.exception()
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def failure_facts(error: BaseException) -> dict[str, Any]:
+    """What is stored of an exception that ended a run."""
     if isinstance(error, CounterfoilError):
         return {
             "type": type(error).__name__,

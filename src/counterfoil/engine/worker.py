@@ -73,11 +73,8 @@ class Worker:
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Drive until `stop`, or with `until_idle` until nothing is due and nothing is driven."""
-        versions: dict[str, list[int]] = {}
-        for name, version in self._workflows:
-            versions.setdefault(name, []).append(version)
         queues = None if self._queues is None else tuple(sorted(self._queues))
-        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), versions, queues)
+        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), self.versions(), queues)
         with ProcessLock(self.opened.locks, self.worker_id):
             await self.opened.write(verb)
             await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
@@ -89,6 +86,13 @@ class Worker:
                 await self._drain()
                 with suppress(CounterfoilError):
                     await self.opened.write(WorkerStopped(self.worker_id))
+
+    def versions(self) -> dict[str, list[int]]:
+        """The workflows that it drives, each with its versions."""
+        found: dict[str, list[int]] = {}
+        for name, version in self._workflows:
+            found.setdefault(name, []).append(version)
+        return found
 
     async def _take_up_parked(self, *reasons: ParkReason) -> None:
         """Runs whose stop is over by itself: their code has come with this worker, or the clocks agree again."""

@@ -6,6 +6,7 @@ from counterfoil.model.error_codes_budgets import BUDGETS
 from counterfoil.model.error_codes_conversations import CONVERSATIONS
 from counterfoil.model.error_codes_people import PEOPLE
 from counterfoil.model.error_codes_storage import STORAGE
+from counterfoil.model.error_codes_temporal import TEMPORAL
 
 _ALL = (
     # what was asked
@@ -264,6 +265,7 @@ _ALL = (
     ),
     ErrorCode("setting_missing", "The setting {name} is not in the environment.", "Set it and start again."),
     *STORAGE,
+    *TEMPORAL,
     # unattended writes
     ErrorCode(
         "drill_undeclared",

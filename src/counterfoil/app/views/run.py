@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from counterfoil.app.views.approval import approval_view, changes_since
 from counterfoil.app.views.budgets import budgets_view
 from counterfoil.app.views.document import used_by
+from counterfoil.app.views.elsewhere import temporal_view
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.operation import Around, operation_view
 from counterfoil.app.views.pending import established_view, pending_view
@@ -122,6 +123,7 @@ def _summary(shown: Shown, run: RunRecord, records: Records, around: dict[str, A
         "next_action": run_next(shown, run, records.operations, records.reviews, records.incidents, records.entries),
         "changed_since_approval": changed,
         "budgets": budgets_view(shown, run),
+        "temporal": temporal_view(run),
     }
 
 

@@ -50,6 +50,15 @@ class BudgetLeft(Shape):
     key: str
 
 
+class OnTemporal(Shape):
+    """The workflow of Temporal that executes a run's function; `url` is its page there, where an address is set."""
+
+    namespace: str
+    workflow_id: str
+    first_run_id: str
+    url: str | None
+
+
 class RunSummary(Shape):
     """A run in a list."""
 
@@ -77,6 +86,7 @@ class RunSummary(Shape):
     next_action: Next
     changed_since_approval: list[Changed] | None
     budgets: list[BudgetLeft]
+    temporal: OnTemporal | None
     withheld: list[str] = WITHHELD
 
 

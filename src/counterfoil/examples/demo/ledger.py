@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from counterfoil.app import App
 from counterfoil.model.journal import Entry, EntryKind
+from counterfoil.model.origin import Origin
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.recovery_cases import CASES, Case
@@ -18,6 +19,12 @@ def _case(kind: Kind) -> Case:
     return next(case for case in CASES if case.ruling == kind.value.replace("_", " "))
 
 
+def _asked_by(run: RunRecord) -> str | None:
+    """The request id of a run on Temporal: its workflow id without the workflow's name."""
+    origin = Origin.of(run.workflow, run.request_id)
+    return None if origin is None else origin.workflow_id.partition(":")[2]
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """Reads only. The database is opened in this process; nothing of a story is written by it."""
@@ -28,7 +35,7 @@ class Ledger:
         """The run of a request, if it was stored."""
         with self.app.open().read() as reader:
             runs = reader.lists.runs(limit=500).items
-        return next((run for run in runs if run.request_id == request_id), None)
+        return next((run for run in runs if request_id in (run.request_id, _asked_by(run))), None)
 
     def open_review(self, run_id: str) -> ReviewRecord | None:
         """What waits for an answer."""

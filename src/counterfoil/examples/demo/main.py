@@ -12,13 +12,14 @@ from rich.console import Console
 from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.engine.clock import SystemClock
-from counterfoil.examples.demo import onboarding, payments, refund, shown, support
+from counterfoil.examples.demo import onboarding, payments, refund, shown, support, temporal
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.model import ProviderModel
 from counterfoil.examples.demo.options import DemoOptions
 from counterfoil.examples.demo.processes import Commands, Crash, WarmProcess
 from counterfoil.examples.demo.story import Stage, Staged, Story
 from counterfoil.examples.demo.telling import Telling
+from counterfoil.examples.demo.temporal import TemporalServer
 from counterfoil.model.errors import Refused
 
 # What must not reach the demo's processes from the shell in which it is typed.
@@ -42,6 +43,8 @@ def run_demo(given: object) -> dict[str, Any]:
         payments.installed()  # said before anything is made
     if options.serve is not None:
         shown.installed()
+    if options.engine == "temporal":
+        temporal.installed()
     return asyncio.run(_alone(options))
 
 
@@ -68,13 +71,15 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
             staged = support.stories(options, folder)
         else:
             staged = onboarding.stories(options, folder)
+        if options.engine == "temporal":
+            environment |= stack.enter_context(TemporalServer(folder)).environment
         app = App("demo", db=paths["db"])
         stack.callback(app.close)
         kept = {name: value for name, value in environment.items() if name not in _OURS}
         commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
         _ = (await commands.run("init", str(folder), "--app", APPS[options.name])).data
         for each in staged:
-            story = await _tell(each, commands, app, telling, provider=provider)
+            story = await _tell(each, commands, app, telling, provider=provider, engine=options.engine)
             stories.append(story)
             problems += each.plan.problems(story)
     telling.closing(stories, paths, problems)
@@ -83,12 +88,15 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
 
-async def _tell(staged: Staged, commands: Commands, app: App, telling: Telling, *, provider: bool) -> dict[str, Any]:
+async def _tell(
+    staged: Staged, commands: Commands, app: App, telling: Telling, *, provider: bool, engine: str
+) -> dict[str, Any]:
     """One story, with a receiver and a model server of its own."""
     model = ProviderModel if provider else staged.model
     with await asyncio.to_thread(staged.receiver) as receiver, await asyncio.to_thread(model) as asked:
-        own = commands.of_story({**asked.environment, **staged.environment(receiver)}, Crash(staged.crash_at))
-        return await Story(staged.plan, Stage(own, Ledger(app), asked, receiver, SystemClock(), telling)).tell()
+        around = {**asked.environment, **staged.environment(receiver), "COUNTERFOIL_TEMPORAL_QUEUE": staged.plan.name}
+        own = commands.of_story(around, Crash(staged.crash_at))
+        return await Story(staged.plan, Stage(own, Ledger(app), asked, receiver, SystemClock(), telling, engine)).tell()
 
 
 def folder_for(options: DemoOptions) -> Path:

@@ -48,7 +48,9 @@ class DemoOptions:
         _among("story", self.name, STORIES)
         _among("--receiver", self.receiver, KINDS)
         _among("--fault", self.fault, FAULTS)
-        _among("--engine", self.engine, ("embedded",))
+        _among("--engine", self.engine, ("embedded", "temporal"))
+        if self.engine == "temporal" and (self.name != "onboarding" or self.serve is not None):
+            raise Refused("usage", problem="on Temporal the stories of the onboarding are told, without --console")
         if self.serve is not None and (self.name != "onboarding" or self.one_story):
             raise Refused("usage", problem="--console shows the three stories of the onboarding")
         if self.name == "refund" and (self.one_story or self.input is not None):

@@ -81,6 +81,7 @@ class Stage:
     receiver: Receiver
     clock: Clock
     telling: Telling
+    engine: str = "embedded"
 
 
 @dataclass(slots=True)
@@ -244,7 +245,7 @@ class Story:
             stage.telling.recovered(how, case, witness)
         return {
             "name": self.plan.name,
-            "engine": "embedded",
+            "engine": self.stage.engine,
             "receiver_kind": self.plan.receiver_kind,
             "crash": None
             if crash.pid is None

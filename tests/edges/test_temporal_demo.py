@@ -1,0 +1,65 @@
+"""The first story of the onboarding on a real server of Temporal: the same workflow file, the same fields, one record."""
+
+import asyncio
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from counterfoil.examples.demo.main import run_demo
+from counterfoil.examples.demo.options import DemoOptions
+from tests.edges import stories
+from tests.servers.temporal import shared
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
+    """Told by us and by Temporal, each killed when the receiver has accepted."""
+    with stories.apart(tmp_path_factory.mktemp("state")) as patch:
+        patch.setenv("COUNTERFOIL_TEMPORAL_ADDRESS", shared().address)
+
+        def tell(engine: str) -> Any:
+            folder = tmp_path_factory.mktemp(engine)
+            quiet = Console(file=io.StringIO())
+            return run_demo(DemoOptions(engine=engine, crash_at="operation.replied", keep=str(folder), console=quiet))
+
+        async def tell_both() -> list[Any]:
+            return await asyncio.gather(*(asyncio.to_thread(tell, engine) for engine in ("embedded", "temporal")))
+
+        ours, theirs = asyncio.run(tell_both())
+        yield ours, theirs
+
+
+def test_the_same_fields(both: tuple[Any, Any]) -> None:
+    ours, theirs = both
+    assert theirs["as_expected"] is True
+    assert fields(theirs["stories"]) == fields(ours["stories"])
+    assert [story["engine"] for story in theirs["stories"]] == ["temporal"]
+
+
+def test_one_record_though_the_worker_was_killed_when_it_had_been_accepted(both: tuple[Any, Any]) -> None:
+    (story,) = both[1]["stories"]
+    stories.check_killed(story, "operation.replied")
+    stories.check_once(story)
+    stories.check_decided_once(story)
+    stories.check_found_again(story)
+    stories.check_record(both[1])
+    assert story["receiver"]["requests"] == 2, "repeated under its key"
+    assert story["run"]["temporal"]["workflow_id"] == "onboard:onboarding-acme"
+
+
+def fields(value: Any, place: str = "") -> set[str]:
+    """Every place in a document, whatever stands there. What one engine alone records in its journal is left out."""
+    if place.endswith((".entries", ".temporal", ".evidence")):
+        return {place}
+    if isinstance(value, dict):
+        return {place}.union(*(fields(each, f"{place}.{name}") for name, each in value.items()))
+    if isinstance(value, list):
+        return {place}.union(*(fields(each, f"{place}[]") for each in value))
+    return {place}
+
+
+def test_what_is_compared_can_differ() -> None:
+    assert fields({"a": [{"b": 1}]}) != fields({"a": [{"c": 1}]})
