@@ -4,6 +4,7 @@ import pytest
 
 from tests.crash.rows import PROOFS, row
 from tests.docs.pages import code_in, pages, tables
+from tests.docs.receivers import receiver_pages
 from tests.docs.written import DOCS, PARTS, crash_tests, with_parts
 
 
@@ -11,6 +12,11 @@ from tests.docs.written import DOCS, PARTS, crash_tests, with_parts
 def test_the_written_parts_are_what_the_code_says(name: str) -> None:
     page = (DOCS / name).read_text()
     assert with_parts(page, PARTS[name]) == page, "write them anew: python -m tests.docs.written"
+
+
+def test_each_receiver_has_the_page_that_the_catalogue_says() -> None:
+    there = {file.name: file.read_text() for file in (DOCS / "receivers").glob("*.md") if file.name != "README.md"}
+    assert there == receiver_pages(), "write them anew: python -m tests.docs.written"
 
 
 def test_a_written_part_is_read_as_a_table() -> None:

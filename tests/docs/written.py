@@ -25,6 +25,7 @@ from counterfoil.model.run import PARK_SENTENCES, RUN_SENTENCES
 from counterfoil.rules.recovery import CASES, IMPOSSIBLE, combinations, count_matches, fact_values
 from counterfoil.testing.guards import GUARDS
 from tests.crash.rows import PROOFS, ROWS
+from tests.docs.receivers import catalogue_rows, receiver_pages
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -181,6 +182,12 @@ def drill_costs() -> str:
     return table(("target", "", *(name.replace("_", " ") for name in counted), "seconds", "at once"), rows)
 
 
+def catalogue() -> str:
+    """Every receiver that is known."""
+    head = ("entry", "receiver", "kind", "key in", "a repeat is harmless", "lookup", "a lost reply")
+    return table(head, catalogue_rows())
+
+
 def default_of(setting: settings.Setting) -> str:
     """Read with that one variable out of the environment, so that the page says the same on every machine."""
     kept = os.environ.pop(setting.name, None)
@@ -207,6 +214,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "agents.md": {"crashes": crashes},
     "api.md": {"endpoints": endpoints},
     "drills.md": {"faults": faults, "named": named, "costs": drill_costs},
+    "receivers/README.md": {"catalogue": catalogue},
 }
 
 
@@ -224,6 +232,8 @@ def write() -> None:
     for name, parts in PARTS.items():
         page = DOCS / name
         page.write_text(with_parts(page.read_text(), parts))
+    for name, page in receiver_pages().items():
+        (DOCS / "receivers" / name).write_text(page)
 
 
 if __name__ == "__main__":

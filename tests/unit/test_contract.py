@@ -13,9 +13,11 @@ from counterfoil.model.contract import (
     Provenance,
     Reference,
     Seen,
+    Version,
     Webhook,
     When,
     contradictions,
+    gaps,
     refusal_at_start,
 )
 from counterfoil.model.contract_parts import Carrier
@@ -147,7 +149,18 @@ MISMATCH, POISONED = When(status=422).means("key_mismatch"), When(status=500).me
         (keyed(query="k"), "key travels in header:K and query:k"),
         (keyed(header=None), "key travels in no place"),
         ({"reference": Reference()}, "reference travels in no place"),
-        (keyed(retention=None), "a window without a value"),
+        (keyed(after_window="sleeps"), "key.after_window is 'sleeps'"),
+        (keyed(unsaved="sings"), "key.unsaved is 'sings'"),
+        (keyed(max_length=25), "key.format text makes 30 characters and key.max_length is 25"),
+        (keyed(min_length=32), "key.format text makes 30 characters and key.min_length is 32"),
+        (keyed(replay_body={}), "key.replay_body is empty"),
+        ({"version": Version()}, "version travels in no place"),
+        ({"version": Version(path="/v1/")}, "has no {} where the version stands"),
+        ({"completes_within": timedelta(hours=1)}, "completes_within is given and stages is not asynchronous"),
+        (
+            {"completes_within": timedelta(0), "stages": "asynchronous", "lookup": Lookup(find)},
+            "completes_within is 0:00:00",
+        ),
         (keyed(scope={"planet"}), "key.scope holds ['planet']"),
         (keyed(saves={"2xx", "6xx"}), "key.saves holds ['6xx']"),
         (keyed(saves={"5xx"}), "key.saves leaves out 2xx"),
@@ -181,6 +194,16 @@ def test_a_contradiction_is_named(parts: dict[str, Any], clause: str) -> None:
     assert refusal is not None
     assert refusal.code == "contract_contradiction"
     assert found[0] in refusal.message
+
+
+def test_a_window_without_a_value_is_a_gap_that_the_account_fills() -> None:
+    made = contract(**keyed(retention=None))
+    assert contradictions(made) == [] and "a window without a value" in gaps(made)[0]
+    refusal = refusal_at_start("pay", made, has_business_key=True, repeatable=False)
+    assert refusal is not None and refusal.code == "contract_contradiction" and gaps(made)[0] in refusal.message
+    assert gaps(contract(**keyed(retention=None, account_retention=timedelta(1)))) == []
+    assert gaps(contract(**keyed(retention=None), precondition="create_if_absent")) == []
+    assert gaps(contract()) == []
 
 
 def test_unknown_values_that_claim_nothing_contradict_nothing() -> None:

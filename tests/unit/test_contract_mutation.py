@@ -3,6 +3,7 @@
 A field without a proof here fails the test, and so does a proof that sees no difference.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
@@ -17,12 +18,14 @@ from counterfoil.model.contract import (
     Provenance,
     Reference,
     Rule,
+    Version,
     Webhook,
     When,
     contradictions,
     refusal_at_start,
 )
 from counterfoil.model.contract_parts import Meaning
+from counterfoil.model.errors import Refused
 from counterfoil.model.exchange import Exchange
 from counterfoil.model.ids import KeyFormat, encode_key
 from counterfoil.rules.classify import classify, replayed
@@ -31,7 +34,7 @@ from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
 from counterfoil.rules.gather import gather
 from counterfoil.rules.key_window import scope_digest
 from counterfoil.rules.recovery import rule
-from tests.unit.one_attempt import posted
+from tests.unit.one_attempt import posted, sender
 from tests.unit.operation_records import (
     APPLIED,
     ASKED,
@@ -50,7 +53,14 @@ from tests.unit.operation_records import (
 from tests.unit.raw_server import Watched, answer, serving
 
 OPERATION_ID = "op_" + "0" * 23
-HOLDERS = {"key": IdempotencyKey, "lookup": Lookup, "reference": Reference, "provenance": Provenance, "": Contract}
+HOLDERS = {
+    "key": IdempotencyKey,
+    "lookup": Lookup,
+    "reference": Reference,
+    "version": Version,
+    "provenance": Provenance,
+    "": Contract,
+}
 
 
 @dataclass(frozen=True)
@@ -115,12 +125,37 @@ def marked(made: Contract) -> str:
     return ruling(attempts=(attempt(1), answered(2, 402, "refused", replayed=mark)))(made)
 
 
+def marked_inside(made: Contract) -> str:
+    """The same, where only the body says that it is a replay."""
+    mark = replayed(made, {}, b'{"again":true}')
+    return ruling(attempts=(attempt(1), answered(2, 402, "refused", replayed=mark)))(made)
+
+
+def addressed(made: Contract) -> str:
+    """The path that reaches a server, or why nothing does."""
+    with serving(answer(200)) as server:
+        try:
+            sent(server.url, made)
+        except Refused as refused:
+            return refused.code
+    return server.requests[0].split(b" ")[1].decode()
+
+
+def sent(url: str, made: Contract) -> None:
+    async def once() -> None:
+        await sender(url, Watched(), contract=made).put("/1/{}/{key}/{ref}", json={})
+
+    asyncio.run(once())
+
+
 def keyed(**parts: Any) -> Contract:
     day = {"margin": timedelta(0), "arrives_within": timedelta(0), "retention": timedelta(hours=24)}
     return contract(key=IdempotencyKey(**{"header": "K", **day, **parts}))
 
 
 NOTHING = contract()
+WORKING = (answered(1, 202, "in_progress", at=START + MINUTE),)
+AT_WORK = contract(lookup=ASKED, stages="asynchronous")
 ASKABLE = contract(lookup=ASKED)
 WATCHED = contract(receipts=[Webhook(type="paid", operation="data.ref", dedupe="id")])
 SOURCED = replace(keyed(saves={"2xx"}), provenance=Provenance(sources=["doc"], date="2026"))
@@ -146,6 +181,8 @@ PROOFS = [
     Proof("duplicate", "irreversible", "benign", started, contract(key=KEY)),
     Proof("before_execution", set(), {429}, meaning(429), NOTHING),
     Proof("reference", None, Reference(header="X-Reference"), request, NOTHING),
+    Proof("version", None, Version(header="X-Version"), request, NOTHING),
+    Proof("completes_within", None, timedelta(minutes=1), ruling(attempts=WORKING, lookups=NOT_FOUND), AT_WORK),
     Proof("receipts", [], WATCHED.receipts, webhook, NOTHING),
     Proof("stages", None, "one", meaning(202), NOTHING),
     Proof("precondition", None, "create_if_absent", ruling(), NOTHING),
@@ -157,6 +194,14 @@ PROOFS = [
     Proof("key.header", "Token", "Idempotency-Key", request, keyed()),
     Proof("key.query", "token", "key", request, keyed(header=None)),
     Proof("key.body", "token", "meta.key", request, keyed(header=None)),
+    Proof("key.path", "{}", "{key}", addressed, keyed(header=None)),
+    Proof("key.min_length", 40, None, started, keyed()),
+    Proof("key.max_length", 25, None, started, keyed()),
+    Proof("key.after_window", "acts_again", "refuses", ruling(now=START + 80 * HOUR), keyed()),
+    Proof(
+        "key.unsaved", "acts_again", "resumes", ruling(attempts=(answered(1, 500, "ambiguous"),)), keyed(saves={"2xx"})
+    ),
+    Proof("key.replay_body", None, {"again": True}, marked_inside, keyed(saves={"2xx", "4xx"})),
     Proof("key.format", KeyFormat.UUID, KeyFormat.TEXT, request, keyed()),
     Proof("key.retention", timedelta(minutes=1), timedelta(hours=24), ruling(), keyed()),
     Proof("key.account_retention", timedelta(minutes=1), None, ruling(), keyed()),
@@ -189,6 +234,11 @@ PROOFS = [
     Proof("reference.header", "X-Mine", "X-Reference", request, contract(reference=Reference(header="X-Ref"))),
     Proof("reference.query", "mine", "ref", request, contract(reference=Reference(query="ref"))),
     Proof("reference.body", "mine", "meta.ref", request, contract(reference=Reference(body="ref"))),
+    Proof("reference.path", "{}", "{ref}", addressed, contract(reference=Reference(path="{ref}"))),
+    Proof("version.header", "X-Api", "X-Version", request, contract(version=Version(header="X-V"))),
+    Proof("version.query", "api", "v", request, contract(version=Version(query="v"))),
+    Proof("version.body", "api", "meta.v", request, contract(version=Version(body="v"))),
+    Proof("version.path", "/v{}/", "/{}/", addressed, contract(version=Version(path="/{}/"))),
     Proof("receipts.type", "voided", "paid", webhook, WATCHED),
     Proof("receipts.operation", "ref", "data.ref", webhook, WATCHED),
     Proof("receipts.dedupe", "number", "id", webhook, WATCHED),

@@ -1,13 +1,14 @@
 """What answers and absence prove: both sides of each rule of evidence."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from counterfoil.model.contract import Lookup, Reference, Webhook
 from counterfoil.model.operation import OperationStatus
-from counterfoil.rules.absence import ask_again_at
+from counterfoil.rules.absence import ask_again_at, polled_at
 from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
 from counterfoil.rules.gather import next_look_at
 from tests.unit.operation_records import (
@@ -276,3 +277,41 @@ def test_new_evidence_against_a_closed_operation_is_an_incident(closed: Any, par
 )
 def test_what_the_closing_has_weighed_says_nothing_new(closed: Any, parts: Any) -> None:
     assert letter(in_doubt(**{"operation": closed, "contract": NO_KEY, **parts})) == "B"
+
+
+# --- a receiver that does it later ---------------------------------------------------------------------------------------
+
+LATER = contract(
+    stages="asynchronous", completes_within=timedelta(hours=6), lookup=replace(ASKED, pause=timedelta(minutes=1))
+)
+TAKEN = (answered(1, 202, "in_progress"),)
+
+
+def test_a_receiver_that_is_at_work_is_asked_again_and_more_and_more_seldom() -> None:
+    base = START + MINUTE
+    for asked, again in ((2 * SECOND, MINUTE), (10 * MINUTE, 5 * MINUTE), (4 * HOUR, 2 * HOUR)):
+        seen = in_doubt(contract=LATER, attempts=TAKEN, lookups=(lookup("absent", at=base + asked),))
+        waits = replace(seen, now=base + asked + again - 1)
+        assert (letter(waits), next_look_at(waits)) == ("V", base + asked + again)
+        assert letter(replace(seen, now=base + asked + again)) == "U"
+
+
+def test_absence_counts_only_when_the_receiver_must_be_done() -> None:
+    over = START + MINUTE + 30 * SECOND + HOUR * 6 + 5 * MINUTE + 30 * SECOND
+    early = in_doubt(contract=LATER, attempts=TAKEN, lookups=(lookup("absent", at=over - 1),), now=over)
+    assert letter(early) == "U"
+    assert letter(replace(early, lookups=(lookup("absent", at=over),), now=over + 1)) == "S"
+
+
+def test_without_a_deadline_of_its_own_absence_of_what_was_taken_proves_nothing() -> None:
+    open_end = replace(LATER, completes_within=None)
+    late = in_doubt(
+        contract=open_end, attempts=TAKEN, lookups=(lookup("absent", at=START + 40 * HOUR),), now=START + 41 * HOUR
+    )
+    assert letter(late) == "Z"
+    assert letter(replace(late, contract=replace(open_end, stages=None))) == "S"
+
+
+def test_who_was_never_asked_is_asked_at_once() -> None:
+    assert polled_at(in_doubt(contract=LATER, attempts=TAKEN)) == START + HOUR
+    assert polled_at(in_doubt(attempts=TAKEN)) == START + HOUR

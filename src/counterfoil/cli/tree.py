@@ -35,6 +35,7 @@ from counterfoil.cli.keys import keys
 from counterfoil.cli.money import reconcile
 from counterfoil.cli.operations import operations
 from counterfoil.cli.people import people
+from counterfoil.cli.receivers import receivers
 from counterfoil.cli.restore import restore
 from counterfoil.cli.reviews import reviews
 from counterfoil.cli.roles import roles
@@ -101,7 +102,7 @@ def root() -> typer.Typer:
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, metrics, money, explain):
         each.add_to(top)
-    for noun in (looking.workers, looking.duties, rules):
+    for noun in (looking.workers, looking.duties, rules, receivers):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (guards, checks, sandbox, demo, drill, simulate, explore, schema):
         each.add_to(top)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal, cast
 
 from counterfoil.model.codec import digest_of
-from counterfoil.model.contract_checks import contradictions, refusal_at_start
+from counterfoil.model.contract_checks import contradictions, gaps, refusal_at_start
 from counterfoil.model.contract_parts import (
     Found,
     IdempotencyKey,
@@ -18,6 +18,7 @@ from counterfoil.model.contract_parts import (
     Reference,
     Rule,
     Seen,
+    Version,
     Webhook,
     When,
 )
@@ -33,15 +34,17 @@ __all__ = [
     "Reference",
     "Rule",
     "Seen",
+    "Version",
     "Webhook",
     "When",
     "contradictions",
+    "gaps",
     "refusal_at_start",
 ]
 
 _TIMES = frozenset(
     {"retention", "account_retention", "margin", "lock_timeout", "arrives_within", "visible_within", "pause"}
-    | {"request_timeout"}
+    | {"request_timeout", "completes_within"}
 )
 
 
@@ -50,8 +53,10 @@ class Contract:
     """What a second request does, and what an answer proves.
 
     `classifier`: rules in order; the first that fits says what an answer means; none: ambiguous. `before_execution`:
-    statuses (numbers, or classes such as "4xx") proven to precede execution. `stages`: "one" (an answer is final),
-    "asynchronous" (202 means: at work), "prepare_confirm". `precondition`: the receiver itself makes a repeat harmless.
+    statuses (numbers, or classes such as "4xx") proven to precede execution. `version`: where `api_version` travels; what
+    goes out under another one is refused. `stages`: "one" (an answer is final), "asynchronous" (202 means: at work),
+    "prepare_confirm". `completes_within`: how long after a 202 the receiver may be at work; until then it is asked again
+    and again. `precondition`: the receiver itself makes a repeat harmless.
     `compensation`: how the effect is undone, in words; never done by itself. `counts_as`: what a sweep of the receiver
     compares before it counts a record as ours. `procedure`: what a person checks, where, and what each answer means.
     """
@@ -65,8 +70,10 @@ class Contract:
     duplicate: Literal["benign", "costly", "irreversible"] = "irreversible"
     before_execution: Set[int | str] = frozenset()
     reference: Reference | None = None
+    version: Version | None = None
     receipts: Sequence[Webhook] = ()
     stages: Literal["one", "asynchronous", "prepare_confirm"] | None = None
+    completes_within: timedelta | None = None
     precondition: Literal["create_if_absent", "expected_version"] | None = None
     compensation: str | None = None
     counts_as: Set[str] = frozenset()
@@ -95,10 +102,11 @@ class Contract:
         if stored.get("key"):
             key = _times(stored["key"])
             key["format"] = KeyFormat(key["format"])
+            key["replay_body"] = _body(key["replay_body"]) if key.get("replay_body") is not None else None
             made["key"] = IdempotencyKey(**key)
         if stored.get("lookup"):
             made["lookup"] = Lookup(**_times(stored["lookup"]))
-        for name, kind in (("reference", Reference), ("provenance", Provenance)):
+        for name, kind in (("reference", Reference), ("version", Version), ("provenance", Provenance)):
             if stored.get(name):
                 made[name] = kind(**stored[name])
         made["receipts"] = [Webhook(**webhook) for webhook in stored.get("receipts", ())]
@@ -134,5 +142,8 @@ def _times(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rule(stored: Mapping[str, Any]) -> Rule:
     status = stored["status"] if isinstance(stored["status"], str) else frozenset(stored["status"])
-    body = {path: ... if value == {"there": True} else value for path, value in stored["body"].items()}
-    return Rule(status, dict(stored["header"]), body, Meaning(stored["meaning"]))
+    return Rule(status, dict(stored["header"]), _body(stored["body"]), Meaning(stored["meaning"]))
+
+
+def _body(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {path: ... if value == {"there": True} else value for path, value in stored.items()}

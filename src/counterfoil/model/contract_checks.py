@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from counterfoil.model.contract_parts import Carrier, IdempotencyKey, Lookup, Meaning, Provenance, Rule
+from counterfoil.model.contract_parts import Carrier, IdempotencyKey, Lookup, Meaning, Provenance, Rule, Version
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ _CHOICES = {
     "precondition": (None, "create_if_absent", "expected_version"),
     "key.clock": (None, "first_sent", "first_accepted", "completion", "close"),
     "key.other_body": (None, "rejects", "replays", "identity", "overwrites"),
+    "key.after_window": (None, "acts_again", "refuses"),
+    "key.unsaved": (None, "acts_again", "resumes"),
     "key.in_progress": (None, "status", "waits", "refuses", "both_may_fail"),
     "lookup.consistency": (None, "strong", "eventual"),
     "lookup.finds_by": (None, "operation_id", "key", "content"),
 }
 _NOT_NEGATIVE = ("key.margin", "key.arrives_within", "lookup.visible_within", "lookup.arrives_within", "lookup.pause")
-_ABOVE_ZERO = ("key.retention", "key.account_retention", "key.lock_timeout", "request_timeout")
+_ABOVE_ZERO = ("key.retention", "key.account_retention", "key.lock_timeout", "request_timeout", "completes_within")
 _ZERO = timedelta(0)
 
 Clauses = list[tuple[bool, str]]  # whether something is wrong, and the clause that says so
@@ -39,17 +41,27 @@ def contradictions(contract: Contract) -> list[str]:
         found += _key(contract.key, {rule.meaning for rule in contract.classifier})
     if contract.lookup is not None:
         found += _lookup(contract.lookup)
-    if contract.reference is not None:
-        found += _carrier("reference", contract.reference)
+    for name, carrier in (("reference", contract.reference), ("version", contract.version)):
+        if carrier is not None:
+            found += _carrier(name, carrier)
+    found += _version(contract.version)
     found += _counts(contract)
     if contract.provenance is not None:
         found += _provenance(contract.provenance, contract)
     return [clause for wrong, clause in found if wrong]
 
 
+def gaps(contract: Contract) -> list[str]:
+    """What must be known before anything is sent, and is not. A gap contradicts nothing: the account fills it."""
+    key = contract.key
+    if key is None or contract.precondition is not None or (key.retention or key.account_retention) is not None:
+        return []
+    return ["the key has a window without a value: name its shortest retention"]
+
+
 def refusal_at_start(name: str, contract: Contract, *, has_business_key: bool, repeatable: bool) -> Refused | None:
     """Why the operation `name` may not be started with this contract; None: it may."""
-    wrong = contradictions(contract)
+    wrong = contradictions(contract) + gaps(contract)
     if wrong:
         return Refused("contract_contradiction", name=name, problem="; ".join(wrong))
     nothing_known = contract.key is None and contract.lookup is None and contract.precondition is None
@@ -125,12 +137,23 @@ def _stages(contract: Contract) -> Clauses:
             contract.stages == "asynchronous" and deaf,
             "stages is asynchronous and neither a lookup nor a webhook could show the end",
         ),
+        (
+            contract.completes_within is not None and contract.stages != "asynchronous",
+            "completes_within is given and stages is not asynchronous: no answer leaves the receiver at work",
+        ),
     ]
 
 
 def _carrier(name: str, carrier: Carrier) -> Clauses:
     places = " and ".join(carrier.places) or "no place"
-    return [(len(carrier.places) != 1, f"{name} travels in {places}: name exactly one of header, query and body")]
+    return [(len(carrier.places) != 1, f"{name} travels in {places}: name exactly one of header, query, body and path")]
+
+
+def _version(version: Version | None) -> Clauses:
+    path = None if version is None else version.path
+    return [
+        (path is not None and "{}" not in path, f"version.path is {path!r} and has no {{}} where the version stands")
+    ]
 
 
 def _key(key: IdempotencyKey, means: set[Meaning]) -> Clauses:
@@ -138,8 +161,12 @@ def _key(key: IdempotencyKey, means: set[Meaning]) -> Clauses:
     return [
         *_carrier("key", key),
         (
-            key.retention is None and key.account_retention is None,
-            "the key has a window without a value: name its shortest retention",
+            key.max_length is not None and key.format.length > key.max_length,
+            f"key.format {key.format} makes {key.format.length} characters and key.max_length is {key.max_length}",
+        ),
+        (
+            key.min_length is not None and key.format.length < key.min_length,
+            f"key.format {key.format} makes {key.format.length} characters and key.min_length is {key.min_length}",
         ),
         (bool(scope - SCOPES), f"key.scope holds {sorted(scope - SCOPES)}; known are {sorted(SCOPES)}"),
         (bool(saves - CLASSES), f"key.saves holds {sorted(saves - CLASSES)}; known are {sorted(CLASSES)}"),
@@ -162,6 +189,10 @@ def _key(key: IdempotencyKey, means: set[Meaning]) -> Clauses:
         (
             key.replay_marker is not None and not key.replay_marker,
             "key.replay_marker is empty, so every answer would be a replay",
+        ),
+        (
+            key.replay_body is not None and not key.replay_body,
+            "key.replay_body is empty, so every answer would be a replay",
         ),
     ]
 

@@ -65,16 +65,20 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carrier:
-    """Where a value travels in a request: exactly one of a header, a query parameter, or a dotted body path."""
+    """Where a value travels in a request: exactly one of a header, a query parameter, a dotted body path, or the path.
+
+    `path` is a word that the tool writes into the path, such as "{key}"; the value takes its place.
+    """
 
     header: str | None = None
     query: str | None = None
     body: str | None = None
+    path: str | None = None
 
     @property
     def places(self) -> list[str]:
-        """The places that are named, as `header:NAME`, `query:NAME` or `body:PATH`."""
-        named = (("header", self.header), ("query", self.query), ("body", self.body))
+        """The places that are named, as `header:NAME`, `query:NAME`, `body:PATH` or `path:WORD`."""
+        named = (("header", self.header), ("query", self.query), ("body", self.body), ("path", self.path))
         return [f"{kind}:{name}" for kind, name in named if name]
 
 
@@ -84,26 +88,38 @@ class Reference(Carrier):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Version(Carrier):
+    """Where the API version travels. Here `path` is what stands around it, such as "/services/data/{}/"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyKey(Carrier):
     """A key under which the receiver makes a second request harmless, and the limits of that promise.
 
     `retention`: the shortest time a key is kept; without a value it is refused at start; timedelta.max: for ever.
     `account_retention` replaces it for this account. `clock`: what starts the window. `margin`: kept free before its end.
     `scope`: what narrows the key; where one of it changed, the same key acts again. `other_body`: what the same key with
-    other bytes does. `saves`: which answers are replayed. `replay_marker`: headers that only a replay carries.
+    other bytes does. `saves`: which answers are replayed. `unsaved`: what a repeat does after one that is not; "resumes": it
+    drives the same work on. `replay_marker`: headers, `replay_body`: body paths, that only a replay carries.
     `in_progress`: what a concurrent repeat gets. `lock_timeout`: when its lock lets go though the first may still run.
-    `arrives_within`: how long after a sender's end its request may still arrive.
+    `arrives_within`: how long after a sender's end its request may still arrive. `min_length`, `max_length`: what fits.
+    `after_window`: what the key does when its window is over; "refuses": a late repeat has no effect.
     """
 
     format: KeyFormat = KeyFormat.TEXT
+    min_length: int | None = None
+    max_length: int | None = None
     retention: timedelta | None = None
     account_retention: timedelta | None = None
     clock: Literal["first_sent", "first_accepted", "completion", "close"] | None = None
     margin: timedelta | None = None
+    after_window: Literal["acts_again", "refuses"] | None = None
     scope: Set[str] | None = None
     other_body: Literal["rejects", "replays", "identity", "overwrites"] | None = None
     saves: Set[str] | None = None
+    unsaved: Literal["acts_again", "resumes"] | None = None
     replay_marker: Mapping[str, str] | None = None
+    replay_body: Mapping[str, object] | None = None
     in_progress: Literal["status", "waits", "refuses", "both_may_fail"] | None = None
     lock_timeout: timedelta | None = None
     arrives_within: timedelta | None = None

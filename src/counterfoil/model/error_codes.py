@@ -316,6 +316,16 @@ _ALL = (
         "Nothing was sent. Make each write an operation of its own.",
     ),
     ErrorCode(
+        "contract_unreadable",
+        "The contract file {name} cannot be read: {problem}.",
+        "Correct the file; nothing is sent under a contract that cannot be read.",
+    ),
+    ErrorCode(
+        "contract_version_mismatch",
+        "The request would go out under API version {sent}, and its contract is about {wanted}.",
+        "Nothing was sent. Send under the contract's version, or take the contract of the other one.",
+    ),
+    ErrorCode(
         "agent_library_too_old",
         "Pydantic AI {found} cannot be attached to: {missing} is not there.",
         "Nothing was registered. Install pydantic-ai-slim 2.62 or newer; an agent that is not recorded is not run.",

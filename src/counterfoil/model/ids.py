@@ -19,6 +19,11 @@ class KeyFormat(StrEnum):
     BASE32HEX = "base32hex"  # 24 characters of 0-9 and a-v
     UUID = "uuid"  # a version 8 UUID
 
+    @property
+    def length(self) -> int:
+        """Characters of the longest key in this shape."""
+        return {"text": 30, "base32hex": 24, "uuid": 36}[self.value]
+
 
 def _hash(*parts: str) -> int:
     digest = hashlib.sha256()

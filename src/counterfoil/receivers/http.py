@@ -12,6 +12,7 @@ from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.contract_parts import Carrier
 from counterfoil.model.errors import Refused
 from counterfoil.model.exchange import Exchange, Reached
+from counterfoil.receivers.carriers import filled, placed, same_version
 from counterfoil.receivers.wire import Wire, read_reply, tls
 from counterfoil.rules.classify import classify, replayed
 
@@ -108,6 +109,8 @@ class Sender:
             self._stamps.append((contract.key, key))
         if contract.reference is not None:
             self._stamps.append((contract.reference, operation_id))
+        if contract.version is not None and not contract.version.path:
+            self._stamps.append((contract.version, contract.api_version))
         self._wrote = False
         self._shut = False
         self.exchange: Exchange | None = None
@@ -169,11 +172,14 @@ class Sender:
             name.lower(): value for name, value in (parts.get("headers") or {}).items() if name.lower() not in _FRAME
         }
         query = dict(parts.get("params") or {})
+        same_version(self._contract, _joined(self._url, path), head, query, data if json is None else json)
         for carrier, value in self._stamps:
             if carrier.header:
-                head[carrier.header.lower()] = value
+                head[carrier.header.lower()] = filled(head.get(carrier.header.lower()), value)
             elif carrier.query:
-                query[carrier.query] = value
+                query[carrier.query] = filled(query.get(carrier.query), value)
+            elif carrier.path:
+                path = placed(path, carrier.path, value)
             else:
                 json, data = _stamped(json, data, carrier.body or "", value)
         head |= {name.lower(): value for name, value in self._credential.items()}  # ours, whatever the tool gave
@@ -212,7 +218,7 @@ class Sender:
         return exchange
 
     def _seen(self, wire: Wire, digest: str, *, problem: str | None) -> Exchange:
-        mark = replayed(self._contract, wire.headers) if wire.status is not None else None
+        mark = replayed(self._contract, wire.headers, wire.body) if wire.status is not None else None
         reached: Reached = wire.reached
         return Exchange(reached, wire.sent, wire.status, wire.headers, wire.body, problem, digest, mark)
 
@@ -254,14 +260,14 @@ def _joined(base: str, path: str) -> str:
 
 def _stamped(json: Any, data: Mapping[str, Any] | None, path: str, value: str) -> tuple[Any, Mapping[str, Any] | None]:
     if data is not None:
-        return json, {**data, path: value}
+        return json, {**data, path: filled(data.get(path), value)}
     body: dict[str, Any] = dict(json or {})
     place = body
     *holders, last = path.split(".")
     for name in holders:
         place[name] = dict(place.get(name) or {})
         place = place[name]
-    place[last] = value
+    place[last] = filled(place.get(last), value)
     return body, None
 
 

@@ -46,7 +46,7 @@ class Sending:
             return
         content = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else _as_json(body)
         head = {name.lower(): value for name, value in (headers or {}).items()}
-        mark = replayed(self._contract, head)
+        mark = replayed(self._contract, head, content)
         self.exchange = Exchange("body", True, status, head, content, replayed=mark)
         if self._replied is not None:
             self._replied(self.exchange)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from counterfoil.model.contract import Contract
+from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.receipt import LookupRecord
 from counterfoil.rules.budget import pause_before
@@ -40,10 +40,16 @@ def lookup_fact(situation: Situation) -> Lookup:
         return Lookup.DUE if situation.now >= ask_again_at(situation) else Lookup.UNREACHABLE
     from_then = absence_counts_from(situation)
     if newest.asked_at < from_then:
-        return Lookup.TOO_EARLY if situation.now < from_then else Lookup.DUE
-    # An incomplete walk has not looked everywhere, and an unfinished restore hides who else may still send.
-    proves = newest.complete and not situation.restore_open and absence_authorises(situation.contract)
-    return Lookup.ABSENT_AUTH if proves else Lookup.ABSENT
+        due = situation.now >= from_then or (at_work(situation) and situation.now >= polled_at(situation))
+        return Lookup.DUE if due else Lookup.TOO_EARLY
+    return Lookup.ABSENT_AUTH if _proves(situation, newest) else Lookup.ABSENT
+
+
+def _proves(situation: Situation, newest: LookupRecord) -> bool:
+    """An incomplete walk has not looked everywhere, and an unfinished restore hides who else may still send."""
+    if at_work(situation) and situation.contract.completes_within is None:
+        return False  # it took the request and never said by when it is done
+    return bool(newest.complete) and not situation.restore_open and absence_authorises(situation.contract)
 
 
 def absence_authorises(contract: Contract) -> bool:
@@ -63,7 +69,24 @@ def absence_counts_from(situation: Situation) -> int:
     ends = [_end(attempt) for attempt in situation.attempts if not is_closed(attempt)]
     if situation.lost_attempts:
         ends.append(situation.restore.restore_at or 0)
-    return max(ends, default=0) + hidden_for(situation.contract)
+    working = situation.contract.completes_within if at_work(situation) else None
+    return max(ends, default=0) + hidden_for(situation.contract) + (0 if working is None else microseconds(working))
+
+
+def at_work(situation: Situation) -> bool:
+    """The receiver took the request and answered that it does it later (202)."""
+    return situation.contract.stages == "asynchronous" and any(
+        attempt.answer_class == Meaning.IN_PROGRESS for attempt in situation.attempts
+    )
+
+
+def polled_at(situation: Situation) -> int:
+    """When a receiver that is at work is asked again: after the pause, then more and more seldom."""
+    lookup, newest = situation.contract.lookup, _newest(situation, situation.weighed_before)
+    if lookup is None or newest is None:
+        return situation.now
+    waited = newest.asked_at - max(attempt.started_at for attempt in situation.attempts)
+    return newest.asked_at + max(microseconds(lookup.pause), waited // 2)
 
 
 def hidden_for(contract: Contract) -> int:

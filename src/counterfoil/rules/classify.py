@@ -33,11 +33,16 @@ def classify(contract: Contract, exchange: Exchange) -> Meaning:
     return Meaning.AMBIGUOUS
 
 
-def replayed(contract: Contract, headers: Mapping[str, str]) -> bool | None:
+def replayed(contract: Contract, headers: Mapping[str, str], content: bytes = b"") -> bool | None:
     """Whether an answer carries the contract's replay marker; None where the contract names no marker."""
-    if contract.key is None or contract.key.replay_marker is None:
+    key = contract.key
+    if key is None or (key.replay_marker is None and key.replay_body is None):
         return None
-    return all(_header_fits(headers, name.lower(), value) for name, value in contract.key.replay_marker.items())
+    marked = all(_header_fits(headers, name.lower(), value) for name, value in (key.replay_marker or {}).items())
+    if not marked or not key.replay_body:
+        return marked
+    body = _parsed(Exchange("body", True, body=content))
+    return all(_value_fits(_at(body, path), wanted) for path, wanted in key.replay_body.items())
 
 
 def status_class(status: int) -> str:

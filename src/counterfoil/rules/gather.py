@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.rules.absence import absence_counts_from, ask_again_at, lookup_fact
+from counterfoil.rules.absence import absence_counts_from, ask_again_at, at_work, lookup_fact, polled_at
 from counterfoil.rules.authority import is_about
 from counterfoil.rules.evidence import attempt_fact, evidence_fact, sender_fact, sent_fact
 from counterfoil.rules.key_window import busy_until, key_fact, repeat_until
@@ -60,6 +60,7 @@ def next_look_at(situation: Situation) -> int | None:
         times.append(until + 1 if until is not None else None)  # from then on a repeat is no longer harmless
     if facts.lookup is Lookup.TOO_EARLY:
         times.append(absence_counts_from(situation))
+        times.append(polled_at(situation) if at_work(situation) else None)
     if facts.lookup is Lookup.UNREACHABLE:
         times.append(ask_again_at(situation))
     if situation.review is not None and facts.authority in (Authority.PENDING, Authority.VALID):

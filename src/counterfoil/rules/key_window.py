@@ -69,7 +69,9 @@ def repeat_until(situation: Situation) -> int | None:
 
 def window_over(situation: Situation) -> bool:
     """A repeat begun now may meet a receiver that has forgotten the key: it would act again."""
-    until = repeat_until(situation)
+    key, until = situation.contract.key, repeat_until(situation)
+    if key is not None and key.after_window == "refuses":
+        return False  # it answers that it no longer knows, and does nothing
     return until is not None and situation.now > until
 
 
@@ -160,7 +162,8 @@ def _closed(situation: Situation, attempts: list[AttemptRecord], key: Idempotenc
     saves = key.saves or {"2xx"}
     for attempt in attempts:
         answered = _answer_class_of(attempt)
-        if answered is not None and answered not in saves and attempt.answer_class == Meaning.AMBIGUOUS:
+        unsaved = answered is not None and answered not in saves and attempt.answer_class == Meaning.AMBIGUOUS
+        if unsaved and key.unsaved != "resumes":
             return True
     if key.lock_timeout is not None and _lock_may_let_go(situation, attempts, key.lock_timeout):
         return True

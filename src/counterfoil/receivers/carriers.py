@@ -1,0 +1,57 @@
+"""Where the contract's values stand in a request: our key in the path, and the API version that goes out."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from counterfoil.model.contract import Contract
+from counterfoil.model.errors import Refused
+
+WORD = "{key}"  # where a tool wants the value inside a text of its own
+
+
+def filled(given: Any, value: str) -> str:
+    """The value; inside the tool's own text where that holds `{key}`, as in `identifier=urn:us|{key}` or `"{key}"`."""
+    return given.replace(WORD, value) if isinstance(given, str) and WORD in given else value
+
+
+def placed(path: str, word: str, value: str) -> str:
+    """The path with the value where the tool wrote the word. Raises Refused(outside_operation) where it did not.
+
+    Without our value in it the request would name another object, or make a new one each time.
+    """
+    if path.count(word) != 1:
+        raise Refused(
+            "outside_operation", problem=f"the path {path!r} does not hold {word} once, where the key belongs"
+        )
+    return path.replace(word, quote(value, safe=""))
+
+
+def same_version(contract: Contract, url: str, head: Mapping[str, Any], query: Mapping[str, Any], body: Any) -> None:
+    """Raises Refused(contract_version_mismatch) where the request names another API version than the contract is about.
+
+    The contract's facts hold for that version alone: under another one a repeat may be a second effect. A version in the
+    path must be there; one in a header, the query or the body is added by us where the tool names none.
+    """
+    version, wanted = contract.version, contract.api_version
+    if version is None:
+        return
+    if version.path:
+        part = version.path.format(wanted)
+        sent = wanted if part in f"{url.partition('?')[0]}/" else "none in the path"
+    elif version.header:
+        sent = head.get(version.header.lower(), wanted)
+    elif version.query:
+        sent = query.get(version.query, wanted)
+    else:
+        sent = _at(body, version.body or "", wanted)
+    if str(sent) != wanted:
+        raise Refused("contract_version_mismatch", wanted=wanted, sent=str(sent))
+
+
+def _at(body: Any, path: str, otherwise: str) -> Any:
+    for name in path.split("."):
+        if not isinstance(body, Mapping) or name not in body:
+            return otherwise
+        body = body[name]  # pyright: ignore[reportUnknownVariableType]
+    return body  # pyright: ignore[reportUnknownVariableType]
