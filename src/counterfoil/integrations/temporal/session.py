@@ -85,8 +85,8 @@ class CallRunner(Runner):
         )  # fmt: skip
         return bool(await self.execution.write(self._beside(verb)))
 
-    def _suspend(self, waits: list[Wait], due: int | None) -> Suspend:
-        verb = super()._suspend(waits, due)
+    def _suspend(self, waits: list[Wait]) -> Suspend:
+        verb = super()._suspend(waits)
         # Temporal's timer ends the wait at its time; only when nobody came for it by then is it overdue.
         deadline = None if verb.deadline_at is None else verb.deadline_at + self.opened.deadlines.pending
         self.waits = messages.Wait(
