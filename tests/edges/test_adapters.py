@@ -7,9 +7,10 @@ import pytest
 
 from counterfoil.testing.children import Children
 from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.architecture.source import ROOT
 from tests.edges.adapters.drilled import DRILLS, drilled
 
-ADAPTERS = ("pydantic_ai", "langgraph")
+ADAPTERS = ("pydantic_ai", "langgraph", "openai_agents", "dbos")
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +31,8 @@ def test_one_record_whatever_happens(
     adapter: tuple[str, Children], drill: str, bank: SandboxProcess, tmp_path: Path
 ) -> None:
     name, children = adapter
-    print(drilled(tmp_path / "stage", name, drill, children, bank))
+    row = drilled(tmp_path / "stage", name, drill, children, bank)
+    print(row)
+    assert (
+        f"| {row.adapter} | {row.drill} | {row.records} | {row.verdict} |" in (ROOT / "docs" / "beside.md").read_text()
+    )

@@ -1,6 +1,7 @@
 """An agent of LangChain over a checkpointer in a file, under `LedgerMiddleware`."""
 
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from langchain.agents import create_agent
@@ -24,6 +25,7 @@ class Filed(InMemorySaver):
 
     def __init__(self, file: Path) -> None:
         super().__init__()
+        self._lock = Lock()
         self._filed = PersistentDict(filename=str(file))
         if file.exists():
             self._filed.load()
@@ -38,10 +40,14 @@ class Filed(InMemorySaver):
         return self._kept(super().put_writes(*given, **named))
 
     def _kept(self, answer: Any) -> Any:
+        with self._lock:  # LangGraph writes from several threads
+            self._write()
+        return answer
+
+    def _write(self) -> None:
         storage = {thread: {name: dict(held) for name, held in each.items()} for thread, each in self.storage.items()}
         self._filed.update(storage=storage, writes=dict(self.writes), blobs=dict(self.blobs))
         self._filed.sync()
-        return answer
 
 
 class Planning(BaseChatModel):
