@@ -26,6 +26,7 @@ ORDER = (
     "simulation",
     "exploration",
     "replay",
+    "traps",
     "crash",
     "drills",
     "edges",

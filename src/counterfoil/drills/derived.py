@@ -52,7 +52,7 @@ def _sandbox(app: App, workflow: str, receiver: str, named: list[Operation[Any, 
     if None in contracts:
         raise undeclared(
             workflow,
-            f"the sandbox has no key in a query or body, as {receiver} has",
+            f"the sandbox has no key in the path, as {receiver} has",
             f"sandboxes={{{receiver!r}: ...}}",
         )
     if any(contract != contracts[0] for contract in contracts) or contracts[0] is None:
@@ -69,9 +69,9 @@ def undeclared(workflow: str, problem: str, what: str) -> Refused:
 
 
 def sandbox_of(contract: Contract) -> SandboxContract | None:
-    """A sandbox that keeps a contract as declared; None where the key travels where the sandbox does not look."""
+    """A sandbox that keeps a contract as declared; None where the key stands in the path."""
     key = contract.key
-    if key is not None and key.header is None:
+    if key is not None and key.path is not None:
         return None
     mismatch = next((rule.status for rule in contract.classifier if rule.meaning is Meaning.KEY_MISMATCH), None)
     made = SandboxContract(
@@ -93,10 +93,16 @@ def _with_key(made: SandboxContract, key: IdempotencyKey) -> SandboxContract:
     return replace(
         made,
         key_header=key.header,
+        key_body=key.body,
+        key_query=key.query,
+        window_from="completion" if key.clock in ("completion", "close") else "accept",
+        refuses_late=key.after_window == "refuses",
+        resumes=key.unsaved == "resumes",
         key_window_seconds=None if retention == timedelta.max else retention.total_seconds(),
         saves=frozenset(key.saves if key.saves is not None else {"2xx"}),
         other_body=_OTHER_BODY[key.other_body or "rejects"],
         in_progress=_IN_PROGRESS[key.in_progress or "status"],
+        key_scope=frozenset({"credential", "endpoint"} & (key.scope if key.scope is not None else {"endpoint"})),
         replay_marker=key.replay_marker is not None,
         lock_timeout_seconds=None if key.lock_timeout is None else key.lock_timeout.total_seconds(),
     )

@@ -56,9 +56,9 @@ class Reply:
 
 
 def refusal(fault: Fault) -> Reply:
-    """What `refuse` answers: 422, unless it was armed with a status and a body of its own."""
+    """What `refuse` answers: 422, unless it was armed with a status, a body and headers of its own."""
     plain = error_reply(fault.status or 422, "refused", "refused without effect")
-    return plain if fault.body is None else Reply(plain.status, dict(fault.body))
+    return Reply(plain.status, plain.body if fault.body is None else dict(fault.body), fault.headers or {})
 
 
 def error_reply(status: int, code: str, message: str) -> Reply:

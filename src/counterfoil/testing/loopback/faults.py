@@ -13,13 +13,14 @@ LONGEST_HOLD_SECONDS = 60.0
 class Fault:
     """One armed fault. `seconds` is the delay of `slow` and `late`, or None for the server's own default.
 
-    `status` and `body` are what `refuse` answers, or None: contracts name their refusals differently.
+    `status`, `body` and `headers` are what `refuse` answers, or None: contracts name their refusals differently.
     """
 
     name: str
     seconds: float | None = None
     status: int | None = None
     body: Mapping[str, object] | None = None
+    headers: Mapping[str, str] | None = None
 
 
 class Faults:
@@ -38,6 +39,7 @@ class Faults:
         seconds: float | None = None,
         status: int | None = None,
         body: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Arm a fault for the next `count` writes. ValueError for an unknown name or a number out of bounds."""
         if name not in self.supported:
@@ -49,7 +51,7 @@ class Faults:
         if status is not None and not 200 <= status <= 599:
             raise ValueError(f"a reply has a status of 200 to 599, not {status}")
         with self._lock:
-            self._armed.extend([Fault(name, seconds, status, body)] * count)
+            self._armed.extend([Fault(name, seconds, status, body, headers)] * count)
 
     def arm_text(self, text: str) -> None:
         """Arm from a command line: `drop-reply`, or `drop-reply:2` for the next two writes."""

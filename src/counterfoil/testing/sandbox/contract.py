@@ -8,23 +8,25 @@ OtherBody = Literal["rejects", "replays", "part_of_identity", "overwrites"]
 InProgress = Literal["conflict", "waits", "refuses"]
 Replay = Literal["stored", "current", "acknowledges", "conflicts"]
 Consistency = Literal["strong", "eventual"]
+WindowFrom = Literal["accept", "completion"]
 
 _CHOICES: Mapping[str, frozenset[object]] = {
     "other_body": frozenset(get_args(OtherBody)),
     "in_progress": frozenset(get_args(InProgress)),
     "replay": frozenset(get_args(Replay)),
     "lookup_consistency": frozenset(get_args(Consistency)),
+    "window_from": frozenset(get_args(WindowFrom)),
 }
 _SUBSETS: Mapping[str, frozenset[object]] = {
     "saves": frozenset({"2xx", "4xx", "5xx"}),
     "key_scope": frozenset({"credential", "endpoint"}),
     "lookup_by": frozenset({"reference", "key"}),
 }
-_SWITCHES = frozenset({"resumes", "replay_marker", "lookup", "client_id", "two_step"})
+_SWITCHES = frozenset({"resumes", "content_key", "refuses_late", "replay_marker", "lookup", "client_id", "two_step"})
 _SECONDS = frozenset({"key_window_seconds", "lock_timeout_seconds", "lookup_lag_seconds", "late_arrival_seconds"})
 _NO_LIMIT = frozenset({"key_window_seconds", "lock_timeout_seconds"})
 _STATUSES = frozenset({"mismatch_status", "in_progress_status"})
-_TEXTS = frozenset({"key_header", "unique_field"})
+_TEXTS = frozenset({"key_header", "key_body", "key_query", "unique_field"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,18 @@ class SandboxContract:
     """A name for people; nothing depends on it."""
     key_header: str | None = "Idempotency-Key"
     """The header with the key; None: no key is honoured."""
+    key_body: str | None = None
+    """The dotted path in the body with the key, where no header has it."""
+    key_query: str | None = None
+    """The query parameter with the key, where neither has it."""
+    content_key: bool = False
+    """The body is the key: an equal one is taken for a repeat."""
     key_window_seconds: float | None = 86_400.0
-    """How long a key is remembered, from the first accept; None: for ever."""
+    """How long a key is remembered; None: for ever."""
+    window_from: WindowFrom = "accept"
+    """What starts that time: the first accept, or the end of the first request."""
+    refuses_late: bool = False
+    """A key that is older than its window is answered with 412, and nothing is done."""
     key_scope: frozenset[str] = frozenset({"endpoint"})
     """What narrows a key: `credential`, `endpoint` (method and path)."""
     saves: frozenset[str] = frozenset({"2xx", "4xx", "5xx"})
@@ -71,6 +83,11 @@ class SandboxContract:
     """A field of the body that only one object of a path may have."""
     two_step: bool = False
     """POST /PATH answers a prepared id without an effect; POST /PATH/ID/confirm makes the effect, once."""
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether anything makes a second request a repeat."""
+        return self.content_key or any((self.key_header, self.key_body, self.key_query))
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -7,7 +7,7 @@ from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.records import Records
 from counterfoil.testing.sandbox.writes import Write
 
-Repeat = Literal["execute", "mismatch", "overwrite", "busy", "wait", "refuse", "replay", "resume"]
+Repeat = Literal["execute", "mismatch", "overwrite", "busy", "wait", "refuse", "replay", "resume", "late"]
 
 
 @dataclass(slots=True)
@@ -19,12 +19,15 @@ class KeyEntry:
     status: int | None = None
     body: object = None
     place: str | None = None
+    ended_at: float | None = None
 
 
 def repeat_of(contract: SandboxContract, entry: KeyEntry | None, digest: str, now: float) -> Repeat:
     """What a request gets whose key has this entry (None: the key is new)."""
-    if entry is None or _after(entry.started_at, contract.key_window_seconds, now):
+    if entry is None:
         return "execute"
+    if _over(contract, entry, now):
+        return "late" if contract.refuses_late else "execute"
     if entry.digest != digest and contract.other_body == "rejects":
         return "mismatch"
     if entry.status is None:
@@ -38,7 +41,7 @@ def repeat_of(contract: SandboxContract, entry: KeyEntry | None, digest: str, no
 
 def identity_of(contract: SandboxContract, write: Write) -> str | None:
     """What makes two requests the same for the key store; None when no key is honoured or none was sent."""
-    if contract.key_header is None or write.key is None:
+    if not contract.takes_key or write.key is None:
         return None
     parts = [write.key]
     if "endpoint" in contract.key_scope:
@@ -91,6 +94,13 @@ def body_under_key(status: int, shown: dict[str, object]) -> object:
     return {
         "error": {"type": "api_error", "code": "internal", "message": "something failed after the request was accepted"}
     }
+
+
+def _over(contract: SandboxContract, entry: KeyEntry, now: float) -> bool:
+    start = entry.started_at
+    if contract.window_from == "completion":
+        start = now if entry.status is None else entry.ended_at or start
+    return _after(start, contract.key_window_seconds, now)
 
 
 def _while_it_runs(contract: SandboxContract, entry: KeyEntry, now: float) -> Repeat:

@@ -127,6 +127,8 @@ class Receiver:
         ruling, entry = self._ruling(identity, write), self._keys.find(identity)
         if ruling == "execute" or entry is None:
             return None
+        if ruling == "late":
+            return Outcome(error_reply(412, "too_late", "this key is older than what is remembered"))
         if ruling == "mismatch":
             return Outcome(mismatch(self._contract), place=entry.place)
         if ruling in {"busy", "wait"}:
@@ -196,5 +198,5 @@ class Receiver:
             self._end(landing.entry, effect.reply, effect.place)
 
     def _end(self, entry: KeyEntry, reply: Reply, place: str | None) -> None:
-        entry.status, entry.body, entry.place = reply.status, reply.body, place
+        entry.status, entry.body, entry.place, entry.ended_at = reply.status, reply.body, place, self._clock.now()
         self._changed.notify_all()

@@ -14,7 +14,7 @@ from counterfoil.testing.sandbox.clock import SandboxClock
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.receiver import EFFECT, TRANSPORT, Outcome, Receiver
 from counterfoil.testing.sandbox.records import Records
-from counterfoil.testing.sandbox.writes import Write, read_write
+from counterfoil.testing.sandbox.writes import Write, read_write, with_key
 
 FAULTS = EFFECT | TRANSPORT | {QUEUED}
 """The names that `--fault` and the control address take."""
@@ -41,7 +41,7 @@ class Sandbox(StandIn):
             return
         n = self.traffic.count("requests")
         try:
-            write = read_write(request, self._contract.key_header)
+            write = with_key(read_write(request, self._contract.key_header), request, self._contract)
         except ValueError as reason:
             self.traffic.note({"n": n, "method": request.method, "path": request.path, "status": 400})
             self.traffic.count("decided")

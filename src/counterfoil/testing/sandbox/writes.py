@@ -3,11 +3,12 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 from counterfoil.testing.loopback.digest import as_object, digest_of, parse_json
 from counterfoil.testing.loopback.exchange import Request
+from counterfoil.testing.sandbox.contract import SandboxContract
 
 REFERENCE_HEADER = "counterfoil-operation"
 DEFAULT_KEY_HEADER = "Idempotency-Key"
@@ -48,6 +49,19 @@ def read_write(request: Request, key_header: str | None) -> Write:
         digest=digest_of(payload),
         create_only=request.headers.get("if-none-match") == "*",
     )
+
+
+def with_key(write: Write, request: Request, contract: SandboxContract) -> Write:
+    """The write with its key, from wherever this contract has it. A key in a header is there already."""
+    if contract.content_key:
+        return replace(write, key=write.digest)
+    if contract.key_header is not None:
+        return write
+    found: object = write.payload if contract.key_body else None
+    for name in (contract.key_body or "").split("."):
+        found = as_object(found).get(name)
+    found = request.query.get(contract.key_query) if contract.key_query else found
+    return replace(write, key=found) if isinstance(found, str) else write
 
 
 def fields_of(payload: object, *, form: bool) -> dict[str, object]:
