@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.out is not None:
         asked.out.write_text(json.dumps(document, indent=1) + "\n")
     if asked.into is not None:
-        asked.into.write_text(into(asked.into.read_text(), data))
+        asked.into.write_text(into(asked.into.read_text(), written(data)))
     print(json.dumps(document) if asked.json else written(data))
     if asked.count:
         return 0

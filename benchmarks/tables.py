@@ -7,7 +7,7 @@ from typing import Any
 def written(data: dict[str, Any]) -> str:
     """Ratios first, then the absolute figures with the machine that they are from."""
     if "rows" not in data:
-        return "\n".join(_table(["per step", "count"], [[name, _shown(value)] for name, value in data.items()]))
+        return "\n".join(table(["per step", "count"], [[name, _shown(value)] for name, value in data.items()]))
     machine, observer = data["machine"], data["observer"]
     ratios = [[r["name"], _shown(r["value"]), _shown(r["target"]), "yes" if r["met"] else "no"] for r in data["ratios"]]
     costs = ("commits_per_step", "flushes_per_step", "statements_per_step", "bytes_per_step")
@@ -17,9 +17,9 @@ def written(data: dict[str, Any]) -> str:
     ]  # fmt: skip
     return "\n".join(
         [
-            *_table(["ratio", "value", "target", "met"], ratios),
+            *table(["ratio", "value", "target", "met"], ratios),
             "",
-            *_table(
+            *table(
                 ["suite", "system", "runs", "metric", "unit", "median", "min", "max"]
                 + [name.replace("_per_", "/") for name in costs],
                 rows,
@@ -38,13 +38,13 @@ def written(data: dict[str, Any]) -> str:
 BEGIN, END = "<!-- measured: python -m benchmarks --into FILE writes what follows -->", "<!-- end of measured -->"
 
 
-def into(page: str, data: dict[str, Any]) -> str:
+def into(page: str, tables: str) -> str:
     """The page with these tables between its two marks. Raises ValueError without them."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the page has no {BEGIN} and {END}")
-    return f"{before}{begin}\n\n{written(data)}\n\n{end}{after}"
+    return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
 
 
 def _shown(value: float | None) -> str:
@@ -53,5 +53,6 @@ def _shown(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """One table, line by line."""
     return [f"| {' | '.join(map(str, line))} |" for line in (head, ["---"] * len(head), *rows)]

@@ -68,3 +68,18 @@ def test_a_tiny_run_of_every_suite_gives_the_fixed_fields(tmp_path: Path) -> Non
 def test_the_page_can_be_written_anew() -> None:
     page = (ROOT / "docs" / "performance.md").read_text()
     assert page.index(BEGIN) < page.index("steps_256_to_plain_loop") < page.index(END)
+
+
+def test_a_tiny_run_from_one_worker_to_two_fills_every_table() -> None:
+    command = [sys.executable, "-m", "benchmarks.scale", "--ours", "--scale", "0.005", "--rounds", "1", "--json"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=170, check=False)
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(ended.stdout)
+    assert document["ok"] is True and document["schema"] == "benchmarks_scale/1"
+    data = document["data"]
+    systems = ["counterfoil on SQLite", "counterfoil on PostgreSQL"]
+    assert list(data["rates"]) == list(data["first_ms"]) == list(data["tenth_ms"]) == systems
+    assert [list(counted) for counted in data["rates"].values()] == [["1"], ["1", "2"]]
+    assert all(value > 0 for counted in data["rates"].values() for values in counted.values() for value in values)
+    assert list(data["claim_ms"]) == ["0", "500", "5000"] and min(data["claim_ms"].values()) > 0
+    assert min(data["after_death_s"].values()) > 0
