@@ -15,6 +15,7 @@ from typing import Any
 from counterfoil.model.codec import payload_digest
 from counterfoil.testing.children import Child, Children
 from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.servers.kept import free_port
 
 APPROVED, CHANGED = 10, 99
 REFUSES = {"langgraph"}  # of two that resume at once the second is refused; elsewhere it waits for the first
@@ -36,11 +37,14 @@ class Row:
 class Stage:
     """One database, one part of the bank, and the processes of one drill."""
 
-    def __init__(self, folder: Path, adapter: str, drill: str, children: Children, bank: SandboxProcess) -> None:
+    def __init__(
+        self, folder: Path, adapter: str, drill: str, children: Children, bank: SandboxProcess, host: dict[str, Any]
+    ) -> None:
         for name in ("db", "state", "host"):
             (folder / name).mkdir(parents=True)
         self.folder, self.adapter, self.children, self.bank = folder, adapter, children, bank
         self.case = f"{adapter}-{drill}"
+        self.host = host | {"port": free_port()}
         self._started = 0
         self.ends("found", of="tests.edges.adapters.refunds")
 
@@ -49,7 +53,7 @@ class Stage:
         given = {
             "db": str(self.folder / "db" / "ledger.db"), "receivers": {"bank": f"{self.bank.url}/{self.case}"},
             "folder": str(self.folder / "host"), "number": self.case, "amount": APPROVED, "operation": "refund",
-        } | arguments  # fmt: skip
+        } | self.host | arguments  # fmt: skip
         environ = {"COUNTERFOIL_STATE": str(self.folder / "state")}
         self._started += 1
         log = self.folder / f"{self._started}.log"
@@ -122,9 +126,11 @@ def changed_arguments(stage: Stage) -> str:
 DRILLS = {"accepted-reply-lost": lost_reply, "double-resume": double_resume, "approved-then-changed": changed_arguments}
 
 
-def drilled(folder: Path, adapter: str, drill: str, children: Children, bank: SandboxProcess) -> Row:
-    """Play one drill. What the bank holds decides."""
-    stage = Stage(folder, adapter, drill, children, bank)
+def drilled(
+    folder: Path, adapter: str, drill: str, children: Children, bank: SandboxProcess, host: dict[str, Any]
+) -> Row:
+    """Play one drill. What the bank holds decides. `host`: what a process must know of the engine's server, where it has one."""
+    stage = Stage(folder, adapter, drill, children, bank, host)
     verdict = DRILLS[drill](stage)
     records = stage.amounts()
     assert records == [APPROVED], records

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from counterfoil import App
+from counterfoil import App, Unresolved
 from counterfoil.app.opening import Founding
 from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
@@ -33,3 +33,24 @@ def approve(app: App, arguments: dict[str, Any], say: Say) -> None:
     (review,) = app.reviews.list(state="open")["items"]
     asyncio.run(app.reviews.approve(review["review_id"], digest=review["digest"], by="ana", secret=SECRET))
     app.close()
+
+
+def told_of_waiting(app: App) -> Callable[[], Any]:
+    """Waits until the ledger has said that somebody must act."""
+    loop, heard, perform = asyncio.get_running_loop(), asyncio.Event(), app.ledger.perform
+    said: list[str] = []
+
+    async def watched(*given: Any, **named: Any) -> Any:
+        try:
+            return await perform(*given, **named)
+        except Unresolved as doubt:
+            said.append(doubt.sentence)
+            loop.call_soon_threadsafe(heard.set)
+            raise
+
+    async def waiting() -> str:
+        await heard.wait()
+        return said[0]
+
+    app.ledger.perform = watched
+    return waiting

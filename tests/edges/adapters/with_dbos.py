@@ -1,16 +1,15 @@
 """A workflow of DBOS on a SQLite file, by the recipe. Its process dies; the next one recovers it."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dbos import DBOS, SetWorkflowID
 
-from counterfoil import App, CounterfoilError, Unresolved
+from counterfoil import App, CounterfoilError
 from counterfoil.testing.bench_child import place
 from tests.edges.adapters.recipes import recipe
-from tests.edges.adapters.refunds import OPERATIONS, Refund, Say, app
+from tests.edges.adapters.refunds import OPERATIONS, Refund, Say, app, told_of_waiting
 
 __all__ = ["app", "play"]
 
@@ -36,7 +35,7 @@ def play(app: App, arguments: dict[str, Any], say: Say) -> None:
 
 
 async def _played(app: App, arguments: dict[str, Any]) -> dict[str, Any]:
-    waiting = _told_of_waiting(app)
+    waiting = told_of_waiting(app)
     if arguments["how"] == "changed":  # the code was deployed anew meanwhile, and makes another payload
         made["Refund"] = lambda number, amount: Refund(number=number, amount=arguments["amount"])
     DBOS.launch()
@@ -57,24 +56,3 @@ async def _played(app: App, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"receipt": {"reference": result.result()}}
     except CounterfoilError as refused:
         return {"refused": refused.code}
-
-
-def _told_of_waiting(app: App) -> Callable[[], Any]:
-    """Waits until the ledger has said that somebody must act."""
-    loop, heard, perform = asyncio.get_running_loop(), asyncio.Event(), app.ledger.perform
-    said: list[str] = []
-
-    async def watched(*given: Any, **named: Any) -> Any:
-        try:
-            return await perform(*given, **named)
-        except Unresolved as doubt:
-            said.append(doubt.sentence)
-            loop.call_soon_threadsafe(heard.set)
-            raise
-
-    async def waiting() -> str:
-        await heard.wait()
-        return said[0]
-
-    app.ledger.perform = watched
-    return waiting
