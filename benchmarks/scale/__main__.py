@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.machine import described
 from benchmarks.plan import Plan
+from benchmarks.scale.costs import Costs, costs
 from benchmarks.scale.measures import after_death, claims, latencies, rate
 from benchmarks.scale.systems import Counterfoil, Dbos, System, Temporal, temporal_server
 from benchmarks.tables import into, table
@@ -30,6 +31,7 @@ RUNS = {
 }
 ONE_BY_ONE = 30
 LEASE_SECONDS = 5
+TOGETHER = {1: 40, 16: 8, 256: 4}  # runs at once, and how often
 FLOOR = "counterfoil on SQLite"
 
 
@@ -42,6 +44,7 @@ class Found:
     tenth_ms: dict[str, float] = field(default_factory=lambda: {})
     claim_ms: dict[int, float] = field(default_factory=lambda: {})
     after_death_s: dict[str, float] = field(default_factory=lambda: {})
+    costs: list[Costs] = field(default_factory=lambda: [])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,6 +94,12 @@ def _measured(plan: Plan, folder: Path, *, peers: bool) -> Found:
             }
             firsts, tenths = latencies(system, 1, plan.sized(ONE_BY_ONE, least=3), prefix="latency")
             found.first_ms[system.name], found.tenth_ms[system.name] = median(firsts), median(tenths)
+        with _ours(server, folder / "costs") as ours:
+            _say("costs")
+            found.costs = [
+                costs(server, ours, plan.sized(count), plan.sized(rounds, least=2), prefix=f"cost-{count}")
+                for count, rounds in TOGETHER.items()
+            ]
         with _ours(server, folder / "claims") as ours:
             _say("claims")
             waiting = [plan.sized(count, least=0) for count in WAITING]
@@ -146,12 +155,20 @@ def written(data: dict[str, Any]) -> str:
     latency = [[name, f"{data['first_ms'][name]:.1f}", f"{data['tenth_ms'][name]:.1f}"] for name in data["first_ms"]]
     claim = [[f"{count:,}", f"{ms:.1f}"] for count, ms in data["claim_ms"].items()]
     death = [[name, data["lease_seconds"], f"{seconds:.2f}"] for name, seconds in data["after_death_s"].items()]
+    cost = [
+        [c["at_once"], f"{c['commits']:.3g}", f"{c['log_bytes']:,.0f}", f"{c['table_bytes']:,.0f}", c["connections"]]
+        for c in data["costs"]
+    ]
     machine = data["machine"]
     return "\n".join(
         [
             *table(["system", "workers", "steps/s", "to one SQLite process", "to its own one worker"], rates),
             "",
             *table(["system", "ms until the first step begins", "ms until the tenth does"], latency),
+            "",
+            *table(
+                ["runs at once", "commits a run", "bytes of log a run", "bytes of tables a run", "connections"], cost
+            ),
             "",
             *table(["other runs that wait", "ms until the first step begins"], claim),
             "",

@@ -83,3 +83,4 @@ def test_a_tiny_run_from_one_worker_to_two_fills_every_table() -> None:
     assert all(value > 0 for counted in data["rates"].values() for values in counted.values() for value in values)
     assert list(data["claim_ms"]) == ["0", "500", "5000"] and min(data["claim_ms"].values()) > 0
     assert min(data["after_death_s"].values()) > 0
+    assert all(cost["commits"] > 0 < cost["log_bytes"] and cost["connections"] > 0 for cost in data["costs"])
