@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from counterfoil.app.located import OnServer
+from counterfoil.store.postgres_address import PostgresAddress
+from counterfoil.testing.case_ledger import CaseLedger, MakeLedger, files, ledgers_at
 from counterfoil.testing.children import Children
 from counterfoil.testing.sandbox.process import SandboxProcess
+from tests.crash.backends import BACKENDS, COLLECTED, backends_of, counted
 from tests.crash.stage import Stage
 from tests.crash.turns import Room
+from tests.servers.postgres import shared
 
 KINDS = ("key", "lookup", "none")
 _cases = count(1)
@@ -47,27 +52,68 @@ def forks() -> Iterator[Children]:
     del os.environ["MCP_URL"]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Whatever needs a ledger is played on each backend, or has its reason (backends.py)."""
+    if "ledgers" in metafunc.fixturenames:
+        metafunc.parametrize("ledgers", backends_of(metafunc.definition.path.stem), indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = counted(items)
+
+
+@pytest.fixture
+def ledgers(request: pytest.FixtureRequest) -> Iterator[MakeLedger]:
+    """Ledgers of one backend: files, or schemas of one database of this process's server."""
+    if request.param == BACKENDS[0]:
+        yield files
+        return
+    url: str = request.getfixturevalue("server_url")
+    make, made = ledgers_at(OnServer(PostgresAddress.of(url))), list[CaseLedger]()
+
+    def making(folder: Path) -> CaseLedger:
+        made.append(make(folder))
+        return made[-1]
+
+    yield making
+    for ledger in made:
+        ledger.remove()
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    with shared().database() as url:
+        yield url
+
+
 @pytest.fixture
 def room(
-    tmp_path: Path, servers: Children, receivers: dict[str, SandboxProcess], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    servers: Children,
+    receivers: dict[str, SandboxProcess],
+    ledgers: MakeLedger,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Room:
     """Where an agent's turns happen. No receiver loses a reply."""
     for process in receivers.values():
         process.post("fault", {"fault": None})
-    made = Room(tmp_path, f"case{next(_cases)}", servers, receivers)
+    made = Room(tmp_path, f"case{next(_cases)}", servers, receivers, ledgers)
     for name, value in made.environ().items():
         monkeypatch.setenv(name, value)
     return made
 
 
 @pytest.fixture
-def stage(tmp_path: Path, children: Children, receivers: dict[str, SandboxProcess]) -> Iterator[Stage]:
+def stage(
+    tmp_path: Path, children: Children, receivers: dict[str, SandboxProcess], ledgers: MakeLedger
+) -> Iterator[Stage]:
     """`lookup` and `none` lose their first reply."""
     for process in receivers.values():
         process.post("fault", {"fault": None})
     receivers["lookup"].fault("drop-reply")
     receivers["none"].fault("drop-reply")
-    made = Stage(tmp_path, f"case{next(_cases)}", children, receivers)
+    made = Stage(tmp_path, f"case{next(_cases)}", children, receivers, ledgers)
     yield made
     for child in made.started:
         if child.status is None:

@@ -11,12 +11,11 @@ import pytest
 
 from counterfoil import App
 from counterfoil.app.verification import verify
-from counterfoil.engine.clock import SystemClock
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import ReceiptRecord
 from counterfoil.model.run import RunRecord, RunState
-from counterfoil.store.sqlite import SqliteDatabase
+from counterfoil.testing.case_ledger import CaseLedger, MakeLedger
 from counterfoil.testing.children import Child, Children
 from counterfoil.testing.clock import SharedClock
 from counterfoil.testing.sandbox.process import SandboxProcess
@@ -31,22 +30,23 @@ class Stage:
     case: str
     children: Children
     receivers: dict[str, SandboxProcess]
+    ledgers: MakeLedger
     environ: dict[str, str] = field(default_factory=dict[str, str])
     started: list[Child] = field(default_factory=list[Child])
-    db: Path = Path()
+    ledger: CaseLedger = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("ledger", "state"):
             (self.folder / name).mkdir()
-        self.db = self.folder / "ledger" / "counterfoil.db"
+        self.ledger = self.ledgers(self.folder / "ledger")
         self.environ = lives.settings(self.folder, self.receivers, self.case)
         self.clock = SharedClock(self.folder / "clock")
 
     # ------------------------------------------------------------------ children
 
     def start(self, function: str = "live", **arguments: Any) -> Child:
-        environ = self.environ | arguments.pop("environ", {})
-        given = {"db": str(self.db), "clock": str(self.folder / "clock"), "passed": str(self.passed_file)} | arguments
+        environ = self.environ | self.ledger.environ | arguments.pop("environ", {})
+        given = {"db": self.ledger.db, "clock": str(self.folder / "clock"), "passed": str(self.passed_file)} | arguments
         log = self.folder / f"child-{len(self.started)}.log"
         named = function if ":" in function else f"tests.crash.lives:{function}"
         child = self.children.start(named, given, log=log, environ=environ)
@@ -79,19 +79,19 @@ class Stage:
     # ------------------------------------------------------------------ what is there
 
     def rows(self, table: type[Any]) -> list[Any]:
-        with Opened(self.db) as database, database.reader() as reader:
+        with self.ledger.reader() as reader:
             return list(reader.rows(table))
 
     def batches(self) -> int:
         """How many commits the database holds."""
-        if not self.db.exists():
+        if not self.ledger.there():
             return 0
-        with Opened(self.db) as database, database.reader() as reader:
+        with self.ledger.reader() as reader:
             found = reader.installation
         return 0 if found is None else found.batches
 
     def entries(self, run_id: str) -> list[Entry]:
-        with Opened(self.db) as database, database.reader() as reader:
+        with self.ledger.reader() as reader:
             return reader.entries(run_id)
 
     def run(self, workflow: str = "everything") -> RunRecord:
@@ -156,25 +156,12 @@ class Stage:
 
 def verified(stage: Stage) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in stage.environ.items():
+        for name, value in (stage.environ | stage.ledger.environ).items():
             patch.setenv(name, value)
-        reading = App("crash", db=str(stage.db))
+        reading = App("crash", db=stage.ledger.db)
         reading.clock = stage.clock
         reading.open()
         try:
             return verify(reading.open)
         finally:
             reading.close()
-
-
-class Opened:
-    """The database itself, without an application over it."""
-
-    def __init__(self, path: Path) -> None:
-        self._database = SqliteDatabase(path, SystemClock(), create=True)
-
-    def __enter__(self) -> SqliteDatabase:
-        return self._database
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()

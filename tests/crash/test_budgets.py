@@ -12,6 +12,7 @@ import pytest
 from counterfoil import App
 from counterfoil.app.verification import verify
 from counterfoil.model.run import RunRecord
+from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Children
 from tests.crash.spending import KINDS, LATER_S, SCOPES, SECRET, Spend, Spent, application, named
 
@@ -94,11 +95,18 @@ class Next:
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_spent_budget_refuses_the_next_use_after_a_kill(
-    kind: str, scope: str, tmp_path: Path, spenders: Children, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    scope: str,
+    tmp_path: Path,
+    spenders: Children,
+    ledgers: MakeLedger,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "db").mkdir()
-    monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "state"))
-    environ = {"COUNTERFOIL_STATE": str(tmp_path / "state")}
+    ledger = ledgers(tmp_path / "db")
+    environ = {"COUNTERFOIL_STATE": str(tmp_path / "state"), "SPENDING_DB": ledger.db, **ledger.environ}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
     arguments = {"folder": str(tmp_path), "kind": kind, "scope": scope}
     child = spenders.start("tests.crash.spending:lives", arguments, log=tmp_path / "log", environ=environ)
     child.wait()

@@ -11,7 +11,7 @@ from counterfoil.model.document import DocumentVersionRecord
 from counterfoil.model.journal import Entry
 from counterfoil.model.run import RunRecord
 from tests.crash.rows import row
-from tests.crash.stage import Opened, Stage, verified
+from tests.crash.stage import Stage, verified
 from tests.crash.talk import ABORTED, MESSAGES
 
 SPEAKS, ABORTS, KEEPS = "tests.crash.talk:speaks", "tests.crash.talk:aborts", "tests.crash.talk:keeps"
@@ -21,7 +21,7 @@ class Told:
     """A conversation as the database has it in the end."""
 
     def __init__(self, stage: Stage) -> None:
-        with Opened(stage.db) as database, database.reader() as reader:
+        with stage.ledger.reader() as reader:
             self.runs = {run.request_id: run for run in reader.rows(RunRecord)}
             self.conversations = list(reader.rows(ConversationRecord))
             self.turns = sorted(reader.rows(TurnRecord), key=lambda turn: turn.n)
@@ -174,5 +174,5 @@ def test_killed_around_the_write_of_a_document(stage: Stage, point: str, left: l
 
 
 def _versions(stage: Stage) -> list[list[str]]:
-    with Opened(stage.db) as database, database.reader() as reader:
+    with stage.ledger.reader() as reader:
         return [json.loads(each.body)["lines"] for each in reader.rows(DocumentVersionRecord)]

@@ -24,7 +24,7 @@ class Looking:
     def __init__(self, stage: Stage, patch: pytest.MonkeyPatch) -> None:
         for name, value in stage.environ.items():
             patch.setenv(name, value)
-        self.app = App("crash", db=str(stage.db))
+        self.app = App("crash", db=stage.ledger.db)
         self.app.clock = stage.clock
 
     def values(self, name: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_the_power_goes_at_a_flush(cut_at: int, survive: str, stage: Stage) -> N
         "cut", workflow="single", cut_at=cut_at, survive=survive, acknowledged=str(stage.folder / "acknowledged")
     )
     assert child.wait() == 9 or (child.exit_code == 0 and cut_at > LEAST), child.wrote()
-    if stage.db.exists():
+    if stage.ledger.there():
         check_nothing_lost(stage)
     stage.lives(workflow="single")
     check_nothing_lost(stage)

@@ -2,13 +2,13 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.operation import OperationStatus
 from counterfoil.model.run import RunState
+from counterfoil.testing.case_ledger import CaseLedger
 from tests.crash.stage import Stage, verified
 from tests.crash.test_freeze import OPERATIONS, RECEIVERS
 
@@ -16,36 +16,24 @@ from tests.crash.test_freeze import OPERATIONS, RECEIVERS
 HEADS = ["step.ended", "operation.prepared", "operation.in_flight"]
 
 
-def backup(stage: Stage) -> Path:
-    kept = stage.folder / "backup"
-    shutil.copytree(stage.db.parent, kept)
-    return kept
+def restore_content(stage: Stage, kept: CaseLedger) -> None:
+    """What the database holds, over what is there: its files, or its rows."""
+    stage.ledger.put_back(kept, whole=False)
 
 
-def restore_file(stage: Stage, kept: Path) -> None:
-    """The files of the database over those that are there."""
-    for name in ("counterfoil.db", "counterfoil.db-wal"):
-        if (kept / name).exists():
-            shutil.copyfile(kept / name, stage.db.with_name(name))
-        else:
-            stage.db.with_name(name).unlink(missing_ok=True)
-    stage.db.with_name("counterfoil.db-shm").unlink(missing_ok=True)
+def restore_whole(stage: Stage, kept: CaseLedger) -> None:
+    """The whole folder of the database anew, or its whole schema; the outside marker lies elsewhere."""
+    stage.ledger.put_back(kept, whole=True)
 
 
-def restore_folder(stage: Stage, kept: Path) -> None:
-    """The whole folder of the database anew; the outside marker lies elsewhere."""
-    shutil.rmtree(stage.db.parent)
-    shutil.copytree(kept, stage.db.parent)
-
-
-def restore_with_lost_state(stage: Stage, kept: Path) -> None:
-    """A new machine: the folder from the backup, and no state folder."""
-    restore_folder(stage, kept)
+def restore_with_lost_state(stage: Stage, kept: CaseLedger) -> None:
+    """A new machine: all of it from the backup, and no state folder."""
+    restore_whole(stage, kept)
     shutil.rmtree(stage.folder / "state")
     (stage.folder / "state").mkdir()
 
 
-RESTORES = {"file": restore_file, "folder": restore_folder, "lost_state": restore_with_lost_state}
+RESTORES = {"file": restore_content, "folder": restore_whole, "lost_state": restore_with_lost_state}
 RECOGNISED = {"file": "behind", "folder": "behind", "lost_state": "missing"}
 
 
@@ -71,11 +59,11 @@ WHILE_SUSPENDED = {"single": "restored", "single_lookup": "completed", "single_n
 def test_a_restored_database_sends_nothing_twice(workflow: str, head: str, how: str, stage: Stage) -> None:
     stage.quiet()
     stage.dies(head, workflow=workflow)
-    kept = backup(stage)
+    kept = stage.ledger.back_up()
     stage.lives(workflow=workflow)  # what the backup does not know
     records = stage.records(RECEIVERS[workflow])
     assert len(records) == 1
-    put_back: Callable[[Stage, Path], None] = RESTORES[how]
+    put_back: Callable[[Stage, CaseLedger], None] = RESTORES[how]
     put_back(stage, kept)
 
     assert suspended(stage, workflow, WHILE_SUSPENDED[workflow]) == RECOGNISED[how]
@@ -93,17 +81,16 @@ def test_a_restored_database_sends_nothing_twice(workflow: str, head: str, how: 
 def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(workflow: str, head: str, stage: Stage) -> None:
     stage.quiet()
     stage.dies(head, workflow=workflow)
-    original, elsewhere = stage.db, stage.folder / "elsewhere"
-    shutil.copytree(original.parent, elsewhere)
+    original, copy = stage.ledger, stage.ledger.copied()
 
-    stage.db = elsewhere / original.name
+    stage.ledger = copy
     absent = "restored" if workflow == "single" else "outcome_unknown"
     assert suspended(stage, workflow, absent) == "copied"
-    stage.db = original
+    stage.ledger = original
     stage.lives(workflow=workflow)  # the original goes on undisturbed
     assert stage.run(workflow).state is RunState.COMPLETED
 
-    stage.db = elsewhere / original.name
+    stage.ledger = copy
     stage.lives("finishes", finish_as="clone")
     stage.start("works", workflow=workflow, skip=True).wait_said(
         "completed" if workflow == "single_lookup" else "parked"
@@ -111,13 +98,13 @@ def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(workflow
     assert len(stage.writes(RECEIVERS[workflow])) == len(stage.records(RECEIVERS[workflow])) == 1
     stage.check_record()
     found = workflow == "single_lookup"
-    for db in (original, stage.db):  # neither disturbs the other: each has a marker of its own by now
-        stage.db = db
-        ends = "completed" if found or db == original else "parked"
+    for ledger in (original, copy):  # neither disturbs the other: each has a marker of its own by now
+        stage.ledger = ledger
+        ends = "completed" if found or ledger is original else "parked"
         stage.start("works", workflow=workflow, skip=True).wait_said(ends)
         assert verified(stage)["sound"]
         (installation,) = stage.rows(InstallationRecord)
-        assert installation.restore_state == (None if db == original else "finished")
+        assert installation.restore_state == (None if ledger is original else "finished")
     assert stage.operations()[OPERATIONS[workflow]].status is (
         OperationStatus.SUCCEEDED if found else OperationStatus.UNKNOWN
     )
@@ -126,9 +113,7 @@ def test_a_copy_opened_elsewhere_never_sends_what_its_original_prepared(workflow
 def test_a_moved_database_goes_on_when_a_person_says_so(stage: Stage) -> None:
     stage.quiet()
     stage.dies("operation.prepared", workflow="single")
-    elsewhere = stage.folder / "elsewhere"
-    stage.db.parent.rename(elsewhere)
-    stage.db = elsewhere / stage.db.name
+    stage.ledger = stage.ledger.moved()
     assert suspended(stage, "single", "restored") == "moved"
     stage.lives("finishes", finish_as="moved")
     stage.start("works", workflow="single", skip=True).wait_said("completed")

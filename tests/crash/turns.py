@@ -13,6 +13,7 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.run import RunRecord
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import SECRET, WORK, BenchRun
+from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Child, Children
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash import desk
@@ -33,6 +34,7 @@ class Room:
     case: str
     servers: Children
     receivers: dict[str, SandboxProcess]
+    ledgers: MakeLedger
 
     def environ(self) -> dict[str, str]:
         urls = {f"{name.upper()}_URL": f"{self.receivers[kind].url}/{self.case}/{name}" for name, kind in KINDS.items()}
@@ -58,7 +60,7 @@ class Room:
 
     @asynccontextmanager
     async def bench(self) -> AsyncGenerator[Bench]:
-        async with Bench(desk.app, self.folder, children=self.servers) as bench:
+        async with Bench(desk.app, self.folder, children=self.servers, ledgers=self.ledgers) as bench:
             yield bench
 
     @asynccontextmanager

@@ -141,7 +141,7 @@ def test_a_power_cut_loses_nothing_that_was_answered_for(case: str, seed: int, t
 def test_a_full_disk_is_met_and_told(case: str, outcome: str, writes: int, theatre: Theatre) -> None:
     played = theatre.plays(f"{case}/disk-full")
     proof = passes(played, outcome)
-    assert proof["errno"] == "EFBIG" and proof["rlimit_fsize"][0] == proof["log_bytes"] + disk.ROOM_BYTES
+    assert proof["refused_with"] == "EFBIG" and proof["rlimit_fsize"][0] == proof["log_bytes"] + disk.ROOM_BYTES
     assert {(each["code"], each["extended"]) for each in proof["met"]} == {
         ("storage_failed", 778)
     }  # SQLITE_IOERR_WRITE

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from counterfoil.app.located import InFile
 from counterfoil.examples.demo.onboarding import APP
 from counterfoil.examples.demo.processes import Commands, Crash, WarmProcess
 from counterfoil.model.errors import CounterfoilError
@@ -22,7 +23,11 @@ async def commands(tmp_path: Path) -> AsyncIterator[Commands]:
     with stories.apart(tmp_path / "state"):
         async with WarmProcess(APP, tmp_path / "warm.log") as warm:
             yield Commands(
-                warm, tmp_path, tmp_path / "kept" / "counterfoil.db", dict(settings.environment()), tmp_path / "log"
+                warm,
+                tmp_path,
+                InFile(tmp_path / "kept" / "counterfoil.db"),
+                dict(settings.environment()),
+                tmp_path / "log",
             )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from counterfoil import settings
 from counterfoil.app import App
+from counterfoil.app.located import InFile
 from counterfoil.engine.clock import SystemClock
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.onboarding import APP
@@ -98,7 +99,7 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         environment = {**settings.environment(), **model.environment, "CRM_URL": crm.url}
         app = App("reader", db=str(kept / "counterfoil.db"))
         async with WarmProcess(APP, kept / "warm.log") as warm:
-            commands = Commands(warm, kept, kept / "counterfoil.db", environment, kept / "log")
+            commands = Commands(warm, kept, InFile(kept / "counterfoil.db"), environment, kept / "log")
             _ = (await commands.run("init", str(kept), "--app", APP)).data
             desk = Office(commands, app, folder, crm, model)
             await desk.submit()

@@ -94,3 +94,17 @@ def test_conformance_runs_within_a_database_in_use(tmp_path: Path, url: str) -> 
     }
     with psycopg.connect(url) as connection:
         assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'scratch%'").fetchone() == (0,)
+
+
+def test_the_demo_is_told_on_a_server(tmp_path: Path, url: str) -> None:
+    """Killed with the answer on its way, recovered, and nothing of the password in what it wrote down."""
+    kept, place = tmp_path / "kept", f"{url}?schema=demo"
+    told = counterfoil(tmp_path, place, "demo", "--receiver", "key", "--keep", str(kept), "--db", place)["data"]
+    (story,) = told["stories"]
+    assert (story["outcome"], story["crash"]["exit_signal"], story["recovery"]["how"]) == ("succeeded", 9, "repeat")
+    assert story["receiver"]["records"] == 1
+    assert "schema=demo" in told["paths"]["db"] and not (kept / "counterfoil.db").exists()
+    assert shared().secret not in (kept / "demo.log").read_text()
+    again = counterfoil(tmp_path, place, "demo", "--db", place, status=3)
+    assert again["error"]["code"] == "already_initialised"
+    assert counterfoil(tmp_path, place, "demo", "--db", "here.db", status=2)["error"]["code"] == "usage"

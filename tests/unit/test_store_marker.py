@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from counterfoil.model.errors import Refused
-from counterfoil.store.marker import SENTENCES, Difference, Head, OutsideMarker, Place, compare
+from counterfoil.store.marker import SENTENCES, Difference, Head, OutsideMarker, Place, compare, file_still_there
 from counterfoil.store.port import Mark, StorageError
 from counterfoil.store.sqlite import SqliteDatabase
 from counterfoil.testing.conformance.bench import Act, SetClock, done, install, step, submit
@@ -35,7 +35,8 @@ class Ledger:
             assert installation is not None
             rolling = reader.rolling_at(marked.mark.in_flight_batch) if marked else None
         database.close()
-        return compare(marked, installation, Place.of(self.path), rolling)
+        here = Place.of(self.path)
+        return compare(marked, installation, here, rolling, lambda known: file_still_there(known, here))
 
     def work(self, *positions: str, sends: bool, flush: bool = True) -> None:
         database = SqliteDatabase(self.path, SetClock())

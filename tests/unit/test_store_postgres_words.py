@@ -84,3 +84,14 @@ def test_arrays_are_written_as_postgresql_reads_them() -> None:
 def test_types_come_from_the_records() -> None:
     kinds = types_of(BY_NAME["runs"])
     assert (kinds["run_id"], kinds["state"], kinds["due_at"], kinds["head"]) == ("text", "text", "bigint", "bytea")
+
+
+def test_an_address_as_it_is_shown_has_no_password() -> None:
+    given = PostgresAddress.of("postgresql://ana:secret@db.example:5433/shop?schema=ledger&connect_timeout=3")
+    assert "secret" not in given.shown
+    typed = PostgresAddress.of(given.shown)
+    assert (typed.password, typed.shown) == (None, given.shown)
+    assert typed.url == "postgresql://ana@db.example:5433/shop?connect_timeout=3"
+    asked = PostgresAddress.of("postgresql://ana@db.example/shop?password=***&schema=ledger")
+    assert (asked.password, asked.url) == (None, "postgresql://ana@db.example/shop")
+    assert PostgresAddress.of(given.given).password == "secret"

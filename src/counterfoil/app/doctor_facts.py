@@ -17,7 +17,7 @@ from counterfoil.model.access import ApprovalKeyRecord
 from counterfoil.model.errors import CounterfoilError
 from counterfoil.model.installation import InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.rules.signing import Keys, keys_of
-from counterfoil.store.marker import Difference, compare
+from counterfoil.store.marker import Difference
 from counterfoil.store.postgres_facts import PostgresSettings
 from counterfoil.store.sqlite_settings import SqliteSettings, lock_holders
 
@@ -109,9 +109,6 @@ def _marker(opened: Opened) -> tuple[Difference | None, str | None]:
     if opened.marker is None:
         return None, None
     try:
-        marked = opened.marker.read()
+        return opened.compared()[2], None
     except CounterfoilError as problem:
         return None, problem.message
-    with opened.read() as reader:
-        rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
-    return compare(marked, opened.installation(), opened.place(), rolling), None

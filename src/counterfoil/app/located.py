@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from counterfoil import settings
 from counterfoil.engine.clock import SteadyClock
 from counterfoil.model.errors import Refused
-from counterfoil.store.marker import Place
+from counterfoil.store.marker import Place, file_still_there
 from counterfoil.store.port import Database, Hooks
 from counterfoil.store.postgres_address import PostgresAddress, is_postgres
 from counterfoil.store.postgres_facts import PostgresSettings
@@ -25,10 +25,11 @@ SQLITE = "sqlite:///"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An open database, and what else of it is asked: where it is now, which schema it has, and whose clock its batches take."""
+    """An open database, and what else of it is asked: where it is now, whether another place still has one, and which schema it has."""
 
     database: Database
     place: Callable[[], Place]
+    still_there: Callable[[Place], bool]
     schema_version: Callable[[], int]
 
 
@@ -94,7 +95,11 @@ class InFile:
         """The file, made if asked."""
         del own_clock  # the clock is the host's either way
         database = SqliteDatabase(self.path, clock, create=create, hooks=hooks)
-        return Found(database, lambda: Place.of(self.path), lambda: schema_version(self.path))
+
+        def still_there(known: Place) -> bool:
+            return file_still_there(known, Place.of(self.path))
+
+        return Found(database, lambda: Place.of(self.path), still_there, lambda: schema_version(self.path))
 
     def settings(self) -> SqliteSettings:
         """The file's."""
@@ -141,7 +146,7 @@ class OnServer:
         """The schema, made if asked. Raises Refused(tool_missing) without the driver."""
         database = self._database(None if own_clock else clock, create=create, hooks=hooks)
         place = Place(database.server.place, database.server.oid)
-        return Found(database, lambda: place, database.schema_version)
+        return Found(database, lambda: place, database.still_there, database.schema_version)
 
     def settings(self) -> "PostgresSettings":
         """The server's."""

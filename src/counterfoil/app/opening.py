@@ -22,7 +22,7 @@ from counterfoil.rules.gate import Gate
 from counterfoil.rules.signing import anchored_id
 from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.artifacts import ArtifactStore
-from counterfoil.store.marker import OutsideMarker, compare
+from counterfoil.store.marker import OutsideMarker
 from counterfoil.store.port import Database, Hooks, Verb
 
 
@@ -147,6 +147,7 @@ def _opened(
         named=None if default else str(where.path.absolute()) if isinstance(where, InFile) else where.shown,
         location=where.beside,
         place=found.place,
+        still_there=found.still_there,
         schema_version=found.schema_version,
         locks=where.locks(installation.installation_id),
         installation_id=installation.installation_id,
@@ -162,11 +163,7 @@ def _compare(opened: Opened) -> None:
     """A database that is not the one sent from is suspended before anything is sent."""
     if opened.marker is None:
         return
-    marked = opened.marker.read()
-    installation = opened.installation()
-    with opened.read() as reader:
-        rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
-    difference = compare(marked, installation, opened.place(), rolling)
+    marked, installation, difference = opened.compared()
     if difference is None:
         mark = opened.database.marked()
         if (

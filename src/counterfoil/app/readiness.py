@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.verb import RunVerb
 from counterfoil.model.errors import CounterfoilError
-from counterfoil.store.marker import SENTENCES, compare
+from counterfoil.store.marker import SENTENCES
 from counterfoil.store.migrate import newest
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -63,14 +63,9 @@ def _marker(opened: Opened) -> str | None:
     """A restore that nobody has finished is no reason to send requests elsewhere: people finish it here."""
     if opened.marker is None:
         return None
-    marked = opened.marker.read()  # before the database: that may only be ahead of it
-    with opened.read() as reader:
-        installation = reader.installation
-        rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
-    assert installation is not None, "an opened database has an installation"
+    _, installation, difference = opened.compared()
     if installation.restore_state == "open":
         return None
-    difference = compare(marked, installation, opened.place(), rolling)
     return None if difference is None else SENTENCES[difference]
 
 

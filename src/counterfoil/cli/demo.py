@@ -34,6 +34,7 @@ class DemoOptions:
     keep: str | None
     console: "Console"
     serve: int | None
+    db: str | None
 
 
 def add_to(root: Group) -> None:
@@ -75,8 +76,9 @@ def add_to(root: Group) -> None:
         """Run the main example, kill it, recover it, and show what the receiver holds. No keys, no network."""
         console = invocation.streams.progress()
         options = DemoOptions(
-            name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console, port if show else None
-        )
+            name, receiver, receiver_url, crash_at, fault, folder, engine, keep, console, port if show else None,
+            invocation.db,
+        )  # fmt: skip
         data: dict[str, Any] = _stories()(options)
         return Answer(data, 0 if data.pop("as_expected", True) else FOUND)
 

@@ -17,6 +17,7 @@ from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.app import App
+    from counterfoil.app.located import InFile, OnServer
     from counterfoil.drills.case import Planned
     from counterfoil.drills.learning import Learned
     from counterfoil.drills.outside import Receivers
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FOUND = 1
 SANDBOX = "sandbox"
 SHAPE = (
-    "{target, target_digest, versions, counted, boundaries:[boundary], cases:[CASE], "
+    "{target, target_digest, versions, backend, counted, boundaries:[boundary], cases:[CASE], "
     "summary:{cases, passed, failed, not_applicable, not_run, seconds}, guards:[{guard, caught_by:[case_id]}], registered:[DRILL], kept}"
 )
 
@@ -39,6 +40,7 @@ class Wanted:
     players: int
     seed: int
     receivers: "Callable[[], Receivers]"
+    where: "InFile | OnServer"
     register: bool = False
 
 
@@ -83,13 +85,15 @@ def add_to(root: Group) -> None:
 
         check_writable(html, junit)
         app, name = target_of(invocation, target)
+        where = invocation.located()
         own = {"--app": invocation.target, "--receiver": _adapter(receiver), "--receiver-url": receiver_url}
+        own["--db"] = where.shown if where.backend == "postgres" else None
         typed = (target, *(word for option, value in own.items() if value is not None for word in (option, value)))
         found = Target.of(app, name, text=target, typed=typed, seed=seed)
         for each in found.left_out:
             invocation.warn("drill_left_out", f"{each} has no scenario, and others have: it is not drilled.")
         receivers, alone = _receivers(app, _adapter(receiver), receiver_url)
-        asked = Wanted(listed, only, 1 if alone else players, seed, receivers, register)
+        asked = Wanted(listed, only, 1 if alone else players, seed, receivers, where, register)
         with as_interrupted():
             answer = (
                 _drilled(invocation, found, asked) if mutate is None else _mutated(invocation, found, mutate, asked)
@@ -118,12 +122,15 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
     from counterfoil.drills.report import listed, report_of
     from counterfoil.drills.running import Ensemble
     from counterfoil.engine.clock import SystemClock
+    from counterfoil.testing.case_ledger import ledgers_at
 
     clock = SystemClock()
-    began = clock.boot_us()
+    began, ledgers = clock.boot_us(), ledgers_at(asked.where)
     with (
         drill_pages.DrillProgress(invocation.streams.notes()) as progress,
-        Ensemble(target, players=asked.players, seed=asked.seed, receivers=asked.receivers, keep=True) as ensemble,
+        Ensemble(
+            target, players=asked.players, seed=asked.seed, receivers=asked.receivers, ledgers=ledgers, keep=True
+        ) as ensemble,
     ):
         learned = ensemble.learn()
         cases = wanted(planned_of(learned), asked.only)
@@ -135,6 +142,7 @@ def _drilled(invocation: Invocation, target: "Target", asked: Wanted) -> Answer:
         else:
             played = ensemble.play(cases, learned, progress)
         report = report_of(target, learned, played, (clock.boot_us() - began) / 1_000_000, ensemble.counted)
+    report["backend"] = asked.where.backend
     report["kept"] = None if ensemble.kept is None else str(ensemble.kept)
     failed = bool(report["summary"]["failed"])
     if asked.register and not failed:

@@ -70,11 +70,12 @@ def listed(cases: Iterable[Planned], target: Target, seed: int) -> list[Case]:
 def report_of(
     target: Target, learned: Sequence[Learned], cases: Sequence[Case], seconds: float, counted: str
 ) -> dict[str, Any]:
-    """`{target, target_digest, versions, counted, boundaries, cases, summary, guards, registered, kept}`."""
+    """`{target, target_digest, versions, backend, counted, boundaries, cases, summary, guards, registered, kept}`."""
     return {
         "target": target.text,
         "target_digest": target.digest,
         "versions": target.versions,
+        "backend": "sqlite",
         "counted": counted,
         "boundaries": list(dict.fromkeys(passed.text for each in learned for passed in each.passed)),
         "cases": list(cases),

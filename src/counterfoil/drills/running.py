@@ -23,12 +23,13 @@ from counterfoil.drills.outside import Receivers, Sandboxes, more_of
 from counterfoil.drills.report import Case, case_of, repeat_of, unplayed
 from counterfoil.drills.scenario import Scenario
 from counterfoil.drills.seen import LOOK, Seen
-from counterfoil.drills.stage import Stage
+from counterfoil.drills.stage import LEDGER, Stage
 from counterfoil.drills.target import Target
 from counterfoil.drills.verdict import judge
 from counterfoil.engine.clock import SystemClock
 from counterfoil.engine.definitions import Env
 from counterfoil.model.errors import Refused
+from counterfoil.testing.case_ledger import MakeLedger, files
 from counterfoil.testing.children import ChildFailed, Children
 from counterfoil.testing.loopback.process import LoopbackFailed
 from counterfoil.testing.model_server.process import ModelServerProcess
@@ -68,8 +69,9 @@ class Player:
         seed: int,
         *,
         keep: bool = False,
+        make: MakeLedger = files,
     ) -> None:
-        self._target, self._folder, self._environ, self._keep = target, folder, environ, keep
+        self._target, self._folder, self._environ, self._keep, self._make = target, folder, environ, keep, make
         self._receivers, self._seed = receivers, seed
         self._numbers = count(1)
         self._clock = SystemClock()
@@ -160,17 +162,18 @@ class Player:
             self._target.modules,
             self._seed,
             without,
+            make=self._make,
         )
 
     def _left(self, stage: Stage, *, kept: bool = False) -> None:
         """Nothing stays, or the ledger that the case's next action names."""
         stage.close()
         if not kept:
+            stage.ledger.remove()
             shutil.rmtree(stage.folder, ignore_errors=True)
             return
-        here = stage.db.parent
         for file in stage.folder.iterdir():
-            if file.is_dir() and file != here and file not in here.parents:
+            if file.is_dir() and file.name != LEDGER:
                 shutil.rmtree(file, ignore_errors=True)
             elif file.is_file():
                 file.unlink()
@@ -220,10 +223,12 @@ class Ensemble:
         players: int = 2,
         seed: int = 0,
         receivers: Callable[[], Receivers] = Sandboxes,
+        ledgers: MakeLedger = files,
         keep: bool = False,
     ) -> None:
         self.target = target
         self._count, self._seed, self._make, self._keep = players, seed, receivers, keep
+        self._ledgers = ledgers
         self.kept: Path | None = None
         self.players: list[Player] = []
         self._stack = ExitStack()
@@ -287,7 +292,8 @@ class Ensemble:
 
     def _player(self, folder: Path, environ: dict[str, str]) -> Player:
         folder.mkdir()
-        return Player(self.target, folder, environ, self._make(), self._seed, keep=self._keep)
+        made, kept = self._make(), self._keep
+        return Player(self.target, folder, environ, made, self._seed, keep=kept, make=self._ledgers)
 
     def _all(self, wanted: Sequence[T], does: Callable[[Player, T], C]) -> list[C]:
         free: SimpleQueue[Player] = SimpleQueue()

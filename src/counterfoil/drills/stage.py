@@ -1,4 +1,4 @@
-"""A stage: one case's folder, database, clock and receivers, and the children that live and die on it."""
+"""A stage: one case's folder, ledger, clock and receivers, and the children that live and die on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,13 @@ from counterfoil.app.views.moments import rfc3339
 from counterfoil.drills.case import NotApplied
 from counterfoil.drills.outside import Outside
 from counterfoil.drills.scenario import Scenario
+from counterfoil.testing.case_ledger import CaseLedger, MakeLedger, files
 from counterfoil.testing.children import Child, ChildFailed, Children
 from counterfoil.testing.clock import SharedClock
 
 LIFE = "counterfoil.drills.life:live"
 REQUEST_ID = "drill"
+LEDGER = "ledger"  # the folder of what belongs to the ledger
 SECONDS = 90  # a child that lives longer has not come to rest
 
 
@@ -35,14 +37,15 @@ class Stage:
     seed: int = 0
     without: str | None = None
     request_id: str = REQUEST_ID
+    make: MakeLedger = files
     started: list[Child] = field(default_factory=list[Child])
-    db: Path = Path()
+    ledger: CaseLedger = field(init=False)
     clock: SharedClock = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("ledger", "state"):
+        for name in (LEDGER, "state"):
             (self.folder / name).mkdir(parents=True)
-        self.db = self.folder / "ledger" / "counterfoil.db"
+        self.ledger = self.make(self.folder / LEDGER)
         self.clock = SharedClock(self.folder / "clock")
         for outside in self.receivers.values():
             outside.begin(self.folder / "clock")
@@ -55,7 +58,7 @@ class Stage:
         `arguments` come on top: crash_at, freeze_at, watch, input, request_id, db, and what the function itself takes.
         """
         given: dict[str, Any] = {
-            "db": str(self.db), "clock": str(self.folder / "clock"), "passed": str(self.passed_file),
+            "db": self.ledger.db, "clock": str(self.folder / "clock"), "passed": str(self.passed_file),
             "receivers": {name: outside.url for name, outside in self.receivers.items()},
             "credentials": [name for name, outside in self.receivers.items() if outside.asks_credential],
             "modules": list(self.modules),
@@ -63,7 +66,12 @@ class Stage:
             "signals": dict(self.scenario.signals), "without": self.without,
         }  # fmt: skip
         log = self.folder / f"child-{len(self.started)}.log"
-        more = {"COUNTERFOIL_STATE": str(self.folder / "state"), **self.environ, **(environ or {})}
+        more = {
+            "COUNTERFOIL_STATE": str(self.folder / "state"),
+            **self.ledger.environ,
+            **self.environ,
+            **(environ or {}),
+        }
         child = self.children.start(function, given | arguments, log=log, environ=more, seconds=SECONDS)
         self.started.append(child)
         return child
@@ -109,10 +117,6 @@ class Stage:
     def advance(self, duration: timedelta) -> None:
         """Let time pass, for the children and for the receivers."""
         self.clock.advance(duration)
-
-    def use(self, db: Path) -> None:
-        """From here on children open this database."""
-        self.db = db
 
     def quiet(self) -> None:
         """No receiver disturbs any more."""

@@ -17,7 +17,7 @@ from counterfoil.model.installation import InstallationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
-from counterfoil.store.marker import Head, OutsideMarker, Place
+from counterfoil.store.marker import Difference, Head, Marked, OutsideMarker, Place, compare
 from counterfoil.store.port import Database, Reader
 
 
@@ -47,6 +47,7 @@ class Opened:
     named: str | None
     location: Path
     place: Callable[[], Place]
+    still_there: Callable[[Place], bool]
     schema_version: Callable[[], int]
     locks: Path
     installation_id: str
@@ -79,6 +80,17 @@ class Opened:
             found = reader.installation
         assert found is not None, "an opened database has an installation"
         return found
+
+    def compared(self) -> tuple[Marked | None, InstallationRecord, Difference | None]:
+        """What the outside marker holds, the installation, and how they differ. Raises Refused or StorageError."""
+        marked = None if self.marker is None else self.marker.read()  # first: the database may only be ahead of it
+        with self.read() as reader:
+            installation = reader.installation
+            rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
+        assert installation is not None, "an opened database has an installation"
+        if self.marker is None:
+            return None, installation, None
+        return marked, installation, compare(marked, installation, self.place(), rolling, self.still_there)
 
     def committed(self, run_ids: Touched) -> None:
         """Told by the writer's thread which runs a commit touched."""

@@ -37,7 +37,7 @@ SENTENCES: dict[Difference, str] = {
 class Place:
     """Which file the database is: its absolute path and its inode (no device number, which a reboot may change).
 
-    On a server: the names that the server gives itself and the schema, and the number of the database.
+    On a server: the names that the server gives itself, the database and the schema, and the number of the database.
     """
 
     path: str
@@ -199,13 +199,17 @@ def _locked(file: int) -> None:
 
 
 def compare(
-    marked: Marked | None, installation: InstallationRecord, place: Place, rolling: bytes | None
+    marked: Marked | None,
+    installation: InstallationRecord,
+    place: Place,
+    rolling: bytes | None,
+    still_there: Callable[[Place], bool],
 ) -> Difference | None:
     """How a database stands to its marker; None when it is the one that was sent from.
 
     `rolling` is the database's rolling digest at the marker's commit (`Reader.rolling_at`), None when it has no such
-    commit. The database may be ahead: a crash came between a commit and its marker. So after a comparison that found
-    nothing the caller flushes the marker.
+    commit. `still_there`: whether what the marker knows lies where it lay, besides this one. The database may be ahead: a
+    crash came between a commit and its marker. So after a comparison that found nothing the caller flushes the marker.
     """
     if marked is None:
         # The first commit only puts the installation there. A restored one may not know that it ever sent.
@@ -219,11 +223,11 @@ def compare(
         return "rolled"
     if marked.place == place:
         return None
-    return "copied" if _still_there(marked.place, place) else "moved"
+    return "copied" if still_there(marked.place) else "moved"
 
 
-def _still_there(known: Place, here: Place) -> bool:
-    """Whether the file that the marker knows still lies where it lay, besides this one."""
+def file_still_there(known: Place, here: Place) -> bool:
+    """Whether the file that a marker knows still lies where it lay, besides the one that is here."""
     try:
         return known.path != here.path and Place.of(Path(known.path)).inode == known.inode
     except OSError:

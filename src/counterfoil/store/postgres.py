@@ -12,9 +12,10 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.journal import GENESIS
 from counterfoil.store.batch import Batch
 from counterfoil.store.leaving import decide
+from counterfoil.store.marker import Place
 from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
 from counterfoil.store.postgres_address import PostgresAddress
-from counterfoil.store.postgres_connection import Connection, asked, broken, open_connection
+from counterfoil.store.postgres_connection import Connection, asked, broken, open_connection, place_of, quoted
 from counterfoil.store.postgres_errors import storage_error
 from counterfoil.store.postgres_pool import ReadingPool, reach
 from counterfoil.store.postgres_questions import PostgresQuestions
@@ -217,6 +218,20 @@ class PostgresDatabase:
         self._check_open()
         found = self._readers.one("batches")
         return 0 if found is None else int(found[0]) - self._own
+
+    def still_there(self, known: Place) -> bool:
+        """Whether this server has the ledger that a marker knows, besides this one. Raises StorageError.
+
+        Of another database of it only that it is there can be seen; of another server nothing, and then it is not.
+        """
+        self._check_open()
+        server = self.server
+        beside = known.path.removeprefix(place_of(server.cluster, known.inode, ""))
+        if beside == known.path or known.path == server.place:
+            return False
+        given = {"oid": known.inode, "own": server.oid, "table": f"{quoted(beside)}.installation"}
+        with self._readers.snapshot() as connection:
+            return bool(asked(connection, "ledger_there", given).fetchall()[0][0])
 
     def schema_version(self) -> int:
         """The schema that is there now. Raises StorageError."""

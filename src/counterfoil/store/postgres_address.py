@@ -24,7 +24,10 @@ class PostgresAddress:
 
     @staticmethod
     def of(text: str) -> "PostgresAddress":
-        """Read `postgresql://USER@HOST:PORT/DATABASE?schema=NAME`; other parameters are libpq's. Raises Refused(usage)."""
+        """Read `postgresql://USER@HOST:PORT/DATABASE?schema=NAME`; other parameters are libpq's. Raises Refused(usage).
+
+        An address as it is shown is one without a password: a printed command works where libpq finds it (PGPASSWORD, ~/.pgpass).
+        """
         try:
             parts = urlsplit(text)
             _ = parts.hostname, parts.port if "," not in parts.netloc else None
@@ -34,19 +37,25 @@ class PostgresAddress:
         schemas = [value for name, value in asked if name == "schema"]
         if len(schemas) > 1 or any(re.fullmatch(r"\w{1,63}", schema) is None for schema in schemas):
             raise Refused("usage", problem="`schema` in the address takes one name of at most 63 letters, digits and _")
-        others = [(name, value) for name, value in asked if name != "schema"]
+        others = [(name, value) for name, value in asked if name != "schema" and value != _HIDDEN]
         hidden = [(name, _HIDDEN if name in {"password", "sslpassword"} else value) for name, value in asked]
         return PostgresAddress(
-            url=_joined(parts.netloc, parts.path, others),
+            url=_joined(parts.netloc.replace(f":{_HIDDEN}@", "@"), parts.path, others),
             schema=schemas[0] if schemas else None,
             shown=_joined(_without_password(parts.netloc), parts.path, hidden),
-            password=next((value for name, value in asked if name == "password"), None) or _password(parts.netloc),
+            password=next((value for name, value in others if name == "password"), None) or _password(parts.netloc),
         )
 
     def in_schema(self, name: str) -> "PostgresAddress":
         """The same database, and this schema of it."""
         joint = "&" if "?" in self.url else "?"
         return PostgresAddress.of(f"{self.url}{joint}schema={name}")
+
+    @property
+    def given(self) -> str:
+        """The whole address with its password, as `of` reads it."""
+        joint = "&" if "?" in self.url else "?"
+        return self.url if self.schema is None else f"{self.url}{joint}schema={self.schema}"
 
     def masked(self, text: str) -> str:
         """A text of somebody else's, without the password."""
@@ -71,4 +80,4 @@ def _without_password(netloc: str) -> str:
 
 def _password(netloc: str) -> str | None:
     _, colon, password = netloc.rpartition("@")[0].partition(":")
-    return unquote(password) if colon and password else None
+    return unquote(password) if colon and password not in ("", _HIDDEN) else None

@@ -53,7 +53,12 @@ class Server:
     @property
     def place(self) -> str:
         """Which ledger it is, however it is reached; a copy of the whole server has the same."""
-        return f"postgresql cluster {self.cluster} schema {self.schema}"
+        return place_of(self.cluster, self.oid, self.schema)
+
+
+def place_of(cluster: str, oid: int, schema: str) -> str:
+    """The name of a ledger's place, as the outside marker keeps it."""
+    return f"postgresql cluster {cluster} database {oid} schema {schema}"
 
 
 def connect(address: PostgresAddress) -> Connection:

@@ -1,17 +1,13 @@
 """Making the ledger's schema on a server, and bringing an older one up to date."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
 import psycopg
 
 from counterfoil.model.errors import Refused
 from counterfoil.store.migrate import APPLICATION_ID, newest, postgres_migrations, schema
 from counterfoil.store.port import StorageError
 from counterfoil.store.postgres_address import PostgresAddress
-from counterfoil.store.postgres_connection import Connection, Server, asked, identify, open_connection, quoted, text
+from counterfoil.store.postgres_connection import Connection, Server, asked, identify, quoted, text
 from counterfoil.store.postgres_errors import storage_error
-from counterfoil.store.tables import ALL
 
 
 def prepare(connection: Connection, address: PostgresAddress, *, create: bool, busy_seconds: float) -> Server:
@@ -40,32 +36,3 @@ def _migrated(connection: Connection, address: PostgresAddress, server: Server) 
                 connection.execute(text(statements))
             asked(connection, "keep_schema_version", {"application": APPLICATION_ID, "version": newest()})
     return identify(connection, address)
-
-
-@contextmanager
-def scratch_schema(address: PostgresAddress) -> Generator[PostgresAddress, None, None]:
-    """A schema with a name that nobody has, in the same database; it goes at the end. Raises StorageError."""
-    connection = open_connection(address, 0)
-    try:
-        name = f"scratch_{asked(connection, 'new_writer').fetchall()[0][0].replace('-', '')}"
-        yield address.in_schema(name)
-        connection.execute(text(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE"))
-    except psycopg.Error as problem:
-        raise storage_error(problem, address, 0) from problem
-    finally:
-        connection.close()
-
-
-def empty(address: PostgresAddress) -> None:
-    """Take every row out of a scratch schema: that is much faster than to make its tables anew. Raises StorageError."""
-    assert address.schema is not None and address.schema.startswith("scratch_"), "only what was made to be tried"
-    connection = open_connection(address, 0)
-    try:
-        with connection.transaction():
-            connection.execute(text(f"SET LOCAL search_path TO {quoted(address.schema)}"))
-            for name in ("entries", "chains", "marks", "counters", "writers", *(table.name for table in reversed(ALL))):
-                connection.execute(text(f"DELETE FROM {name}"))  # noqa: S608 - names of our own tables, never input
-    except psycopg.Error as problem:
-        raise storage_error(problem, address, 0) from problem
-    finally:
-        connection.close()

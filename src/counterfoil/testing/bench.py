@@ -22,6 +22,7 @@ from counterfoil.model.errors import Refused
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.bench_child import redirect
+from counterfoil.testing.case_ledger import MakeLedger, files
 from counterfoil.testing.children import Child, ChildFailed, Children
 from counterfoil.testing.clock import SharedClock
 from counterfoil.testing.sandbox.contract import SandboxContract
@@ -60,28 +61,33 @@ class BenchRun:
 class Bench:
     """`async with Bench(app, folder) as bench:`. The application must be found by name in an importable module.
 
-    ana and oscar hold every role that it names. Time is skipped where nothing but time is missing. Receivers that have no
-    sandbox keep their url.
+    ana and oscar hold every role that it names. `ledgers`: where its ledger is; in the folder, if nothing is said. Time is skipped
+    where nothing but time is missing. Receivers that have no sandbox keep their url.
     """
 
-    def __init__(self, app: App, folder: Path, *, children: Children | None = None) -> None:
+    def __init__(
+        self, app: App, folder: Path, *, children: Children | None = None, ledgers: MakeLedger = files
+    ) -> None:
         self.app = app
+        self._ledgers = ledgers
         self._folder = folder
         self._given = children
         self._children: Children | None = children
         self._sandboxes: dict[str, BenchSandbox] = {}
         self._kept: dict[str, ReceiverDefinition] = dict(app.registry.receivers)
         self._before = (app.db, app.clock)
-        self._state: str | None = None
+        self._environ: dict[str, str | None] = {}
         self._started = 0
 
     async def __aenter__(self) -> Self:
         for folder in (self._folder / "ledger", self._folder / "state"):
             folder.mkdir(parents=True, exist_ok=True)
-        self._state = os.environ.get("COUNTERFOIL_STATE")
-        os.environ["COUNTERFOIL_STATE"] = str(self._folder / "state")
+        self.ledger = self._ledgers(self._folder / "ledger")
+        own = {"COUNTERFOIL_STATE": str(self._folder / "state"), **self.ledger.environ}
+        self._environ = {name: os.environ.get(name) for name in own}
+        os.environ.update(own)
         self.app.close()
-        self.app.db = str(self._folder / "ledger" / "counterfoil.db")
+        self.app.db = self.ledger.db
         self.clock = SharedClock(self._folder / "clock")
         self.app.clock = self.clock
         secret = hashed(SECRET, "be7c")
@@ -97,10 +103,11 @@ class Bench:
         self.app.close()
         self.app.db, self.app.clock = self._before
         self.app.registry.receivers.update(self._kept)
-        if self._state is None:
-            os.environ.pop("COUNTERFOIL_STATE", None)
-        else:
-            os.environ["COUNTERFOIL_STATE"] = self._state
+        for name, value in self._environ.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
         if self._given is None and self._children is not None:
             await asyncio.to_thread(self._children.close)
         for sandbox in self._sandboxes.values():

@@ -64,6 +64,8 @@ def _warm() -> None:
     tls()
     for name in ("anyio._backends._asyncio", "httpcore2"):
         importlib.import_module(name)
+    with suppress(ImportError):  # the driver of a server is an extra
+        importlib.import_module("counterfoil.store.postgres")
     if "pydantic_ai" in sys.modules:
         with suppress(ImportError):
             importlib.import_module("pydantic_ai.models.openai")

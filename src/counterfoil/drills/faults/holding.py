@@ -16,7 +16,6 @@ from counterfoil.model.installation import ContractRecord
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.testing.children import Child, ChildFailed
-from counterfoil.testing.stored import stored
 
 SENDS = ("operation.first_byte",)
 Row = TypeVar("Row")
@@ -128,13 +127,13 @@ def let_pass(stage: Stage, duration: timedelta) -> None:
 
 def rows(stage: Stage, table: type[Row]) -> list[Row]:
     """All rows of a table, as they are stored."""
-    with stored(stage.db) as reader:
+    with stage.ledger.reader() as reader:
         return list(reader.rows(table))  # pyright: ignore[reportArgumentType]
 
 
 def row(stage: Stage, table: type[Row], key: str) -> Row:
     """One row that must be there."""
-    with stored(stage.db) as reader:
+    with stage.ledger.reader() as reader:
         found: Row | None = reader.get(table, key)  # pyright: ignore[reportArgumentType, reportAssignmentType]
     if found is None:
         raise NotApplied(f"There is no {table.__name__} {key}.")
@@ -143,7 +142,7 @@ def row(stage: Stage, table: type[Row], key: str) -> Row:
 
 def entries(stage: Stage, run_id: str) -> list[Entry]:
     """A run's journal."""
-    with stored(stage.db) as reader:
+    with stage.ledger.reader() as reader:
         return reader.entries(run_id)
 
 

@@ -1,19 +1,18 @@
 """Faults: a backup of the database from before the send is put back, or a copy of the installation is opened elsewhere."""
 
 import asyncio
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from counterfoil.app.application import App
+from counterfoil.app.located import located
 from counterfoil.drills.case import Applied, NotApplied, Planned
 from counterfoil.drills.faults.saying import said
 from counterfoil.drills.learning import Learned, Passed
 from counterfoil.drills.life import REVIEWERS, SECRET, Say, placed
 from counterfoil.drills.stage import Stage
 from counterfoil.model.errors import Refused
-from counterfoil.testing.database_files import ENDINGS, files_of, head_of
+from counterfoil.testing.case_ledger import CaseLedger
 
 # How far the run had come when the backup was made.
 AT = (
@@ -33,33 +32,31 @@ def cases(fault: str) -> Callable[[Learned], Iterator[Planned]]:
 
 
 def file_restored(stage: Stage, planned: Planned) -> Applied:
-    """The database's files from the backup over those that are there."""
-    return _restored(stage, planned, _put_back_files)
+    """The content of the database from the backup over what is there."""
+    return _restored(stage, planned, whole=False)
 
 
 def directory_restored(stage: Stage, planned: Planned) -> Applied:
-    """The whole folder of the database from the backup, locks and artifacts too."""
-    return _restored(stage, planned, _put_back_folder)
+    """All of the database from the backup, locks and artifacts too."""
+    return _restored(stage, planned, whole=True)
 
 
 def cloned(stage: Stage, planned: Planned) -> Applied:
-    """A copy of the folder is opened elsewhere; the original goes on beside it; then a person finishes the copy as a clone."""
+    """A copy of the ledger is opened elsewhere; the original goes on beside it; then a person finishes the copy as a clone."""
     killed = stage.dies(planned.boundary)
-    elsewhere = stage.folder / "elsewhere"
-    shutil.copytree(stage.db.parent, elsewhere)
-    original, copy = stage.db, elsewhere / stage.db.name
-    at, heads = stage.now(), {"original": head_of(original), "copy": head_of(copy)}
+    original, copy = stage.ledger, stage.ledger.copied()
+    at, heads = stage.now(), {"original": original.head(), "copy": copy.head()}
     first = _suspended(stage, copy)
     stage.lives()  # the original, undisturbed
     finished = _finished(stage, "clone", copy)
     ours = _count(stage)
-    last = said(stage.lives(db=str(copy)))
+    last = said(stage.lives(db=copy.db, environ=copy.environ))
     wrong = [*first.pop("wrong"), *finished.pop("wrong")]
     if _count(stage) != ours:
         wrong.append("The copy sent what its original had prepared.")
     proof = {
         "crash": killed, "heads": heads, "while_suspended": first, "finished": finished, "copy_at_rest": last["at_rest"],
-        "original": str(original), "elsewhere": str(copy),
+        "original": located(original.db).shown, "elsewhere": located(copy.db).shown,
     }  # fmt: skip
     return Applied(at=at, proof=proof, wrong=tuple(wrong))
 
@@ -67,47 +64,33 @@ def cloned(stage: Stage, planned: Planned) -> Applied:
 # ---------------------------------------------------------------------- what is done
 
 
-def _restored(stage: Stage, planned: Planned, put_back: Callable[[Path, Path], None]) -> Applied:
-    killed = stage.dies(planned.boundary)
-    backup = stage.folder / "backup"
-    shutil.copytree(stage.db.parent, backup)
+def _restored(stage: Stage, planned: Planned, *, whole: bool) -> Applied:
+    killed, ledger = stage.dies(planned.boundary), stage.ledger
+    backup = ledger.back_up()
     stage.lives()  # what the backup does not know
-    before = {**files_of(stage.db), "head": head_of(stage.db)}
-    put_back(backup, stage.db)
-    at, after = stage.now(), {**files_of(stage.db), "head": head_of(stage.db)}
+    before = {**ledger.content(), "head": ledger.head()}
+    ledger.put_back(backup, whole=whole)
+    at, after = stage.now(), {**ledger.content(), "head": ledger.head()}
     if before["head"] == after["head"]:
         raise NotApplied(
             f"The backup and the database that it was put over have the same newest commit: {after['head']}."
         )
-    first = _suspended(stage, stage.db)
+    first = _suspended(stage, ledger)
     wrong = first.pop("wrong")
     proof: dict[str, Any] = {"crash": killed, "before": before, "after": after, "while_suspended": first}
     if first["restore"]["suspended"]:
-        finished = _finished(stage, "restored", stage.db)
+        finished = _finished(stage, "restored", ledger)
         wrong += finished.pop("wrong")
         proof["finished"] = finished
         proof["at_rest"] = said(stage.lives())["at_rest"]
     return Applied(at=at, proof=proof, wrong=tuple(wrong))
 
 
-def _put_back_files(backup: Path, db: Path) -> None:
-    for ending in ENDINGS:
-        here, kept = db.with_name(db.name + ending), backup / (db.name + ending)
-        here.unlink(missing_ok=True)
-        if kept.exists() and ending != "-shm":  # shared memory is no part of a backup
-            shutil.copyfile(kept, here)
-
-
-def _put_back_folder(backup: Path, db: Path) -> None:
-    shutil.rmtree(db.parent)
-    shutil.copytree(backup, db.parent)
-
-
-def _suspended(stage: Stage, db: Path) -> dict[str, Any]:
+def _suspended(stage: Stage, ledger: CaseLedger) -> dict[str, Any]:
     """A worker and reviewers come as far as they can; nothing may be sent. What the opening recognised, and what is wrong."""
     sent = _count(stage)
-    told = said(stage.lives(db=str(db)))
-    restore = said(stage.lives(f"{__name__}:looks", db=str(db)))["restore"]
+    told = said(stage.lives(db=ledger.db, environ=ledger.environ))
+    restore = said(stage.lives(f"{__name__}:looks", db=ledger.db, environ=ledger.environ))["restore"]
     wrong: list[str] = []
     if not restore["suspended"] and _sends(stage):
         wrong.append("The restore was not recognised.")
@@ -124,8 +107,8 @@ def _suspended(stage: Stage, db: Path) -> dict[str, Any]:
     }
 
 
-def _finished(stage: Stage, as_: str, db: Path) -> dict[str, Any]:
-    told = said(stage.lives(f"{__name__}:finishes", db=str(db), finish_as=as_))
+def _finished(stage: Stage, as_: str, ledger: CaseLedger) -> dict[str, Any]:
+    told = said(stage.lives(f"{__name__}:finishes", db=ledger.db, environ=ledger.environ, finish_as=as_))
     wrong = [] if "restore" in told else [f"No person could finish the restore: {told.get('refused')}."]
     return {**told, "as": as_, "wrong": wrong}
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from counterfoil import settings
 from counterfoil.app import App
+from counterfoil.app.located import OnServer, located
 from counterfoil.engine.clock import SystemClock
 from counterfoil.examples.demo import onboarding, payments, refund, shown, support, temporal
 from counterfoil.examples.demo.ledger import Ledger
@@ -60,7 +61,10 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
     provider = "OPENAI_API_KEY" in environment and "OPENAI_BASE_URL" not in environment
     telling = Telling(options.console or Console(stderr=True, highlight=False))
     telling.opening("your provider's" if provider else "a small local server", folder)
-    paths = {"db": str(folder / "counterfoil.db"), "log": str(folder / LOG)}
+    where = located(options.db or str(folder / "counterfoil.db"))
+    if where.taken():
+        raise Refused("already_initialised", location=where.shown)
+    paths = {"db": where.shown, "log": str(folder / LOG)}
     stories: list[dict[str, Any]] = []
     problems: list[str] = []
     with ExitStack() as stack:
@@ -73,10 +77,10 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
             staged = onboarding.stories(options, folder)
         if options.engine == "temporal":
             environment |= stack.enter_context(TemporalServer(folder)).environment
-        app = App("demo", db=paths["db"])
+        app = App("demo", db=options.db or paths["db"])
         stack.callback(app.close)
         kept = {name: value for name, value in environment.items() if name not in _OURS}
-        commands = Commands(warm, folder, Path(paths["db"]), kept, Path(paths["log"]))
+        commands = Commands(warm, folder, where, kept, Path(paths["log"]))
         _ = (await commands.run("init", str(folder), "--app", APPS[options.name])).data
         for each in staged:
             story = await _tell(each, commands, app, telling, provider=provider, engine=options.engine)
@@ -84,7 +88,8 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
             problems += each.plan.problems(story)
     telling.closing(stories, paths, problems)
     if options.serve is not None:
-        await shown.show(stories, folder, APPS[options.name], kept, telling, options.serve)
+        found = {**kept, "COUNTERFOIL_DB": where.address.given} if isinstance(where, OnServer) else kept
+        await shown.show(stories, folder, APPS[options.name], found, telling, options.serve)
     return {"stories": stories, "paths": paths, "as_expected": not problems}
 
 

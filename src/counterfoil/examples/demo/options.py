@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from counterfoil.app.located import located
 from counterfoil.engine.boundaries import crash_point
 from counterfoil.model.errors import Refused
 
@@ -30,6 +31,7 @@ class DemoOptions:
     keep: str | None = None
     console: Console | None = None
     serve: int | None = None  # afterwards the console at this port
+    db: str | None = None  # an empty schema of a server; None: a file in the demo's folder
 
     @staticmethod
     def of(given: object) -> "DemoOptions":
@@ -51,6 +53,10 @@ class DemoOptions:
         _among("--engine", self.engine, ("embedded", "temporal"))
         if self.engine == "temporal" and (self.name != "onboarding" or self.serve is not None):
             raise Refused("usage", problem="on Temporal the stories of the onboarding are told, without --console")
+        if self.db is not None and located(self.db).backend == "sqlite":
+            raise Refused(
+                "usage", problem="the demo keeps its file in its own folder (--keep); --db takes postgresql://"
+            )
         if self.serve is not None and (self.name != "onboarding" or self.one_story):
             raise Refused("usage", problem="--console shows the three stories of the onboarding")
         if self.name == "refund" and (self.one_story or self.input is not None):

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from counterfoil.app.located import InFile, OnServer
 from counterfoil.model.errors import CounterfoilError
 
 COMMAND_WITHIN_S = 60.0
@@ -152,7 +153,7 @@ class Commands:
 
     warm: WarmProcess
     folder: Path
-    db: Path
+    where: InFile | OnServer
     environment: Mapping[str, str]
     log: Path
     crash: Crash = field(default_factory=Crash)
@@ -186,11 +187,12 @@ class Commands:
         self.crash.note(worker.pid, worker.ended.result())
 
     async def _start(self, words: tuple[str, ...], out: Path) -> Child:
-        arguments = [*words, "--db", str(self.db), "--json"]
+        db = self.where.address.given if isinstance(self.where, OnServer) else str(self.where.path)
+        arguments, told = ([*words, "--db", each, "--json"] for each in (db, self.where.shown))
         environment = {**self.environment, **self.crash.environment()}
         request = {"argv": arguments, "cwd": str(self.folder), "environment": environment, "out": str(out)}
         child = await self.warm.child({**request, "err": str(self.log)})
-        self._say(f"$ counterfoil {shlex.join(arguments)}  # {child.pid}\n")
+        self._say(f"$ counterfoil {shlex.join(told)}  # {child.pid}\n")
         if self.crash.pid is not None and self.crash.recovery_pid is None:
             self.crash.recovery_pid = child.pid
         return child

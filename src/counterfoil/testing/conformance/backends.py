@@ -55,7 +55,7 @@ def postgres_within(address: PostgresAddress) -> Generator[Backend, None, None]:
     One case runs at a time, so the schema is made once, and emptied for each new location.
     """
     from counterfoil.store.postgres import PostgresDatabase
-    from counterfoil.store.postgres_schema import empty, scratch_schema
+    from counterfoil.store.postgres_scratch import empty, scratch_schema
 
     with scratch_schema(address) as scratch:
         founded = PostgresDatabase(scratch, create=True)

@@ -61,6 +61,12 @@ SELECT n FROM writers WHERE writer_id = :writer_id;
 -- only here because: SQLite counts the commits of others by itself
 SELECT batches FROM installation;
 
+-- name: ledger_there
+-- whether a ledger that lay in a database of this server still does, as far as it can be seen from here
+-- only here because: a file is looked for by its path
+SELECT CASE WHEN :oid = :own THEN to_regclass(:table) IS NOT NULL
+    ELSE EXISTS (SELECT 1 FROM pg_database WHERE oid = :oid::bigint::oid) END;
+
 -- name: alone
 -- nobody else makes or migrates a schema in this database meanwhile
 -- only here because: a file is locked as a whole
@@ -97,3 +103,9 @@ SELECT a.pid, coalesce(a.application_name, '') || ' at ' || coalesce(a.client_ad
 FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND l.classid::bigint = :high AND l.objid::bigint = :low;
+
+-- name: columns_to_copy
+-- the columns of a table that rows are made of, and whether the server counts its rows by itself
+-- only here because: rows are copied only where a backup is no file
+SELECT array_agg(column_name::text ORDER BY ordinal_position) FILTER (WHERE is_identity = 'NO'), bool_or(is_identity = 'YES')
+FROM information_schema.columns WHERE table_schema = :schema AND table_name = :table;
