@@ -5,9 +5,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOAK_SECONDS ?= 600
 SOAK_SEED ?= 1
+STORM_SECONDS ?= 60
+STORM_SEED ?= 1
 PYRIGHT := tests/servers/npm/node_modules/.bin/pyright
 
-.PHONY: help demo demo-console test check check-fast fix bench drills lock set-up-demo set-up-dev lint types layers architecture soak clean
+.PHONY: help demo demo-console test check check-fast fix bench drills lock set-up-demo set-up-dev lint types layers architecture soak storm clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +39,9 @@ bench: set-up-dev ## our speed beside the plain loop and peers, in one run
 
 soak: set-up-dev ## simulated schedules for SOAK_SECONDS (600), from SOAK_SEED; prints how many a second
 	@$(BIN)/counterfoil simulate --seed $(SOAK_SEED) --seconds $(SOAK_SECONDS)
+
+storm: set-up-dev ## four workers and their PostgreSQL killed, frozen and cut off for STORM_SECONDS (60), from STORM_SEED; one line of JSON
+	@$(BIN)/python -m tests.crash.chaos --seed $(STORM_SEED) --seconds $(STORM_SECONDS)
 
 drills: set-up-dev ## the examples' whole matrix of failures, minutes each; writes docs/drills
 	@$(BIN)/python scripts/drill_examples.py

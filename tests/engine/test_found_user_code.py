@@ -201,12 +201,12 @@ def test_a_fence_that_is_lost_is_no_problem_of_the_worker(house: House) -> None:
 def test_a_fence_that_is_lost_at_a_suspension_is_none_either(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     suspend, thieves = runner.Runner._suspend, list[RunRecord]()
 
-    def stolen(driver: runner.Runner, waits: list[Any], due: int | None) -> Any:
+    def stolen(driver: runner.Runner, waits: list[Any]) -> Any:
         if not thieves:
             run, writer = driver.run, driver.opened.writer
             writer.ask(HolderGone(run.run_id, run.worker_id or "", run.fence))
             thieves.append(writer.ask(Claim(run.run_id, "wrk_other", driver.opened.deadlines)))
-        return suspend(driver, waits, due)
+        return suspend(driver, waits)
 
     monkeypatch.setattr(runner.Runner, "_suspend", stolen)
 

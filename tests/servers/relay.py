@@ -44,7 +44,11 @@ class Relay:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._to))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self._to))
+                except OSError:  # the server is away; the relay stays for when it comes back
+                    _close(client)
+                    continue
                 self._open += [client, server]
                 losing = threading.Event()
                 threading.Thread(target=self._outwards, args=(client, server, losing), daemon=True).start()

@@ -28,6 +28,7 @@ from counterfoil.cli.budgets import budgets
 from counterfoil.cli.chat import command as chat
 from counterfoil.cli.command import Group
 from counterfoil.cli.conversations import conversations
+from counterfoil.cli.database import database
 from counterfoil.cli.decisions import decisions
 from counterfoil.cli.inbox import inbox
 from counterfoil.cli.incidents import incidents
@@ -98,6 +99,7 @@ def root() -> typer.Typer:
         waivers,
         budgets,
         restore,
+        database,
     ):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, metrics, money, explain):

@@ -10,12 +10,13 @@ from counterfoil.engine.clock import boot_id, host_name, process_id
 from counterfoil.engine.finish import Overdue, Park
 from counterfoil.engine.held import may_go_on
 from counterfoil.engine.isolation import Isolate, Isolation
-from counterfoil.engine.leases import HEARTBEAT_US, Claim, DiedAlone, HolderGone, StopIsOver, died_alone
-from counterfoil.engine.locks import ProcessLock, holder_is_gone
+from counterfoil.engine.leases import HEARTBEAT_US, Claim, DiedAlone, HandOver, StopIsOver, died_alone
+from counterfoil.engine.locks import ProcessLock
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
 from counterfoil.engine.slots import pools_of
+from counterfoil.engine.taking_over import notice_the_dead
 from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
@@ -25,7 +26,7 @@ from counterfoil.store.port import Reader, StorageError
 
 POLL_US = 50_000  # how often another process's commits are looked for
 SUSPECT = 2  # after so many crashes a run is driven alone
-DRAIN_S = 30.0
+DRAIN_S = 25.0  # service managers kill after 30 s
 ALL = 1 << 31
 ELSEWHERE = 50  # due runs of versions that are not here, looked at in one look
 MOST_LEFT = 1000  # and between two heartbeats
@@ -69,6 +70,7 @@ class Worker:
         self._version = -1
         self._left: set[str] = set()  # runs that this worker cannot take: another may
         self._isolation = Isolation(isolate, self._suspect_left, self._wake.set) if isolate is not None else None
+        self._let_down: list[Runner] = []  # the database failed them: their runs are given back when it is there again
         self._queued: set[str] = set()  # suspects that were seen and wait for their turn in the one child process
 
     async def run(self, *, until_idle: bool = False) -> None:
@@ -158,10 +160,13 @@ class Worker:
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
         self._hear_quiet()
         self._left.clear()
+        let_down, self._let_down = self._let_down, []
+        for runner in let_down:
+            await self._give_back(runner)
         await self._move_the_hung()
         if not self.opened.clock_jumped():
             await self._take_up_parked(ParkReason.CLOCK_JUMP)
-        await self._notice_the_dead()
+        await notice_the_dead(self.opened, self.worker_id)
 
     def _hear_quiet(self) -> None:
         """A person may have asked this worker to take up nothing more, and to hand over what it drives."""
@@ -174,13 +179,6 @@ class Worker:
             for runner in list(self._runners.values()):
                 runner.drain()
 
-    async def _notice_the_dead(self) -> None:
-        with self.opened.read() as reader:
-            others = [w for w in reader.rows(WorkerRecord) if w.stopped_at is None and w.worker_id != self.worker_id]
-        for other in others:
-            if holder_is_gone(self.opened.locks, other):
-                await self._take_over(other)
-
     async def _move_the_hung(self) -> None:
         """A run that works without an entry for too long is moved, though its worker lives and renews its lease."""
         with self.opened.read() as reader:
@@ -191,14 +189,6 @@ class Worker:
                 continue
             if await self._overdue(run) and run.run_id in self._runners:
                 self._runners[run.run_id].let_go()
-
-    async def _take_over(self, dead: WorkerRecord) -> None:
-        """Its lock is free: it is dead on this host, so nobody waits for its leases."""
-        with self.opened.read() as reader:
-            held = [r for r in reader.find(RunRecord, "worker_id", dead.worker_id) if r.state is RunState.RUNNING]
-        for run in held:
-            await self.opened.write(HolderGone(run.run_id, dead.worker_id, run.fence))
-        await self.opened.write(WorkerStopped(dead.worker_id))
 
     def _committed(self, run_ids: Touched) -> None:
         """Called by the writer's thread after each commit of this process."""
@@ -302,7 +292,7 @@ class Worker:
             return
         log.error("run %s, which brought down workers before: its own process ended with %s", run_id, status)
         try:
-            await self._notice_the_dead()
+            await notice_the_dead(self.opened, self.worker_id)
             if not await self.opened.write(DiedAlone(run_id)):
                 self._left.add(run_id)  # it did not come as far as its claim: not at once again
         except StorageError as problem:
@@ -357,9 +347,12 @@ class Worker:
 
     def _over(self, run_id: str, part: asyncio.Task[None]) -> None:
         self._parts.discard(part)
-        self._runners.pop(run_id, None)
-        if not part.cancelled() and part.exception() is not None:
-            problem = part.exception() or RuntimeError()
+        runner = self._runners.pop(run_id)
+        problem = None if part.cancelled() else part.exception()
+        if isinstance(problem, StorageError):  # never an outcome, and no defect
+            log.error("run %s: the database failed it, and it is given back: %s", run_id, problem)
+            self._let_down.append(runner)
+        elif problem is not None:
             self.problems.append(problem)
             log.error("run %s: this worker lets go of it: %s", run_id, problem, exc_info=problem)
             self._left.add(run_id)  # not at once again: its lease ends, or a person looks at the log
@@ -372,10 +365,19 @@ class Worker:
             runner.drain()
         if self._parts:
             await asyncio.wait(self._parts, timeout=DRAIN_S)
+        hung = list(self._runners.values())
         for part in list(self._parts):
             part.cancel()
+        for runner in hung:
+            await self._give_back(runner)
         if self._isolation is not None:
             await self._isolation.left()
+
+    async def _give_back(self, runner: Runner) -> None:
+        """What hangs in a step is not waited for: another worker claims the run at once, and the fence keeps this one out."""
+        runner.let_go()
+        with suppress(CounterfoilError):
+            await self.opened.write(HandOver(runner.run.run_id, runner.run.fence, self.opened.deadlines))
 
 
 def _has_news(runner: Runner, reader: Reader) -> bool:

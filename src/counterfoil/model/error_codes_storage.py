@@ -18,6 +18,11 @@ STORAGE = (
         "already_initialised", "{location} is initialised already.", "Use it as it is, or choose another folder."
     ),
     ErrorCode(
+        "not_granted",
+        "The server refuses this to the role of the connection: {problem}.",
+        "Nothing was stored. Use the role that may do it: people answer by the console's, see `counterfoil database roles`.",
+    ),
+    ErrorCode(
         "disk_full",
         "The disk is full: {problem}.",
         "Nothing of this commit was stored and nothing was sent. Free space and try again.",

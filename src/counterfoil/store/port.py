@@ -33,7 +33,7 @@ Part = str | int
 
 
 class StorageError(Refused):
-    """The database did not do it: `disk_full`, `database_busy`, `server_lost`, `read_only` or `storage_failed`.
+    """The database did not do it: `disk_full`, `database_busy`, `server_lost`, `read_only`, `not_granted` or `storage_failed`.
 
     Nothing of the batch is answered. After `storage_failed` its fate is open, as after a crash: read before you act. Only with
     `refused_row` (the schema refused what a verb put) it is certain that nothing was applied, and each verb may be tried alone.

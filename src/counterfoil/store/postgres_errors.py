@@ -20,6 +20,10 @@ def storage_error(problem: psycopg.Error, address: PostgresAddress, busy_seconds
         return StorageError("disk_full", problem=said)
     if isinstance(problem, errors.ReadOnlySqlTransaction):
         return StorageError("read_only", location=address.shown)
+    if isinstance(problem, errors.InsufficientPrivilege):
+        error = StorageError("not_granted", problem=said)
+        error.refused_row = True  # what others put in the same batch may be granted
+        return error
     if isinstance(problem, _ROW):
         error = StorageError("storage_failed", problem=said)
         error.refused_row = True
