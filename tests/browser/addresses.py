@@ -2,7 +2,8 @@
 
 LISTS = (
     "/inbox", "/runs", "/runs?state=parked", "/operations", "/operations?status=unknown", "/reviews", "/incidents",
-    "/receivers", "/receivers/post", "/workers", "/stop", "/find?q=run", "/shortcuts", "/audit", "/access", "/charts", "/money",
+    "/receivers", "/receivers/post", "/catalogue", "/catalogue/stripe_v1",
+    "/workers", "/stop", "/find?q=run", "/shortcuts", "/audit", "/access", "/charts", "/money",
     "/charts?span=week", "/inbox?reason=review", "/inbox/bulk?act=lookup", "/inbox/bulk?act=cancel",
 )  # fmt: skip
 THINGS = ("/runs/run-1", "/operations/op-1")

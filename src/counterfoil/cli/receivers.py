@@ -1,6 +1,6 @@
 """`counterfoil receivers`: what real receivers guarantee, from the catalogue; and whether that contradicts itself."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -116,7 +116,7 @@ def check(
     if every:
         items = [check_entry(each) for each in ids()]
     elif entry is not None:
-        items = [check_entry(entry, _overrides(overrides))]
+        items = [check_entry(entry, overrides_of(overrides))]
     else:
         registered = invocation.with_code().registry.operations.values()
         items = [check_contract(each.name, each.contract) for each in registered]
@@ -124,7 +124,7 @@ def check(
     return Answer({"items": items, "next_cursor": None}, FOUND if wrong else 0)
 
 
-def _overrides(file: str | None) -> dict[str, Any] | None:
+def overrides_of(file: str | None) -> dict[str, Any] | None:
     """`[table]` or dotted names, as one level of paths."""
     if file is None:
         return None
@@ -138,6 +138,6 @@ def _overrides(file: str | None) -> dict[str, Any] | None:
         raise Refused("usage", problem=f"{file} cannot be read: {problem}") from problem
     found: dict[str, Any] = {}
     for name, value in read.items():
-        inner: dict[str, Any] = value if isinstance(value, dict) else {}
+        inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         found |= {f"{name}.{below}": held for below, held in inner.items()} or {name: value}
     return found

@@ -16,6 +16,8 @@ from counterfoil.cli import (
     looking,
     metrics,
     money,
+    receivers_new,
+    receivers_probe,
     sandbox,
     schema,
     serve,
@@ -104,6 +106,8 @@ def root() -> typer.Typer:
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, metrics, money, explain):
         each.add_to(top)
+    for each in (receivers_new, receivers_probe):
+        each.add_to(receivers)
     for noun in (looking.workers, looking.duties, rules, receivers):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (guards, checks, sandbox, demo, drill, simulate, explore, schema):

@@ -321,6 +321,16 @@ _ALL = (
         "Correct the file; nothing is sent under a contract that cannot be read.",
     ),
     ErrorCode(
+        "probe_not_confirmed",
+        "A probe writes records at {url}, and nobody has confirmed that: --confirm must name {host}.",
+        "Nothing was sent. Probe only a receiver of your own in test mode.",
+    ),
+    ErrorCode(
+        "probe_not_test_mode",
+        "The receiver does not say that it is in test mode: {marker} was wanted, {seen} was there.",
+        "Nothing was written. Name a header that only your test mode sends, or probe another address.",
+    ),
+    ErrorCode(
         "contract_version_mismatch",
         "The request would go out under API version {sent}, and its contract is about {wanted}.",
         "Nothing was sent. Send under the contract's version, or take the contract of the other one.",

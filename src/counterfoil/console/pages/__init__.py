@@ -29,6 +29,7 @@ PAGES = (
     "budgets",
     "stops",
     "receivers",
+    "catalogue",
     "workers",
     "money",
     "metrics",

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.contract import Contract, contradictions, gaps
 from counterfoil.model.errors import Refused
@@ -119,9 +119,8 @@ def _given(stored: Mapping[str, Any]) -> list[str]:
     for name, value in stored.items():
         if value is None or value == []:
             continue
-        parts = (
-            [f"{name}.{inner}" for inner, held in value.items() if held is not None] if isinstance(value, dict) else []
-        )
+        held = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        parts = [f"{name}.{inner}" for inner, given in held.items() if given is not None]
         found += parts or [name]
     return found
 

@@ -3,9 +3,10 @@
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
-from counterfoil.testing.loopback.exchange import Exchange, Request, error_reply
+from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
 from counterfoil.testing.loopback.faults import Fault, Faults
 from counterfoil.testing.loopback.serving import LoopbackServer, serve_until_input_closes
 from counterfoil.testing.loopback.stand_in import QUEUED, Body, StandIn, number
@@ -37,7 +38,7 @@ class Sandbox(StandIn):
             hidden, reply = self._receiver.hidden(request.path), self._receiver.lookup(request)
             self._asked.note({"path": request.target, "status": reply.status, "hidden": hidden})
             self.traffic.count("lookups")
-            exchange.send(reply)
+            exchange.send(_marked(reply))
             return
         n = self.traffic.count("requests")
         try:
@@ -56,7 +57,7 @@ class Sandbox(StandIn):
         self.traffic.count("decided")
         exchange.hold(outcome.fault)
         self._receiver.finish(outcome)
-        exchange.deliver(outcome.reply, outcome.fault)
+        exchange.deliver(_marked(outcome.reply), outcome.fault)
 
     def state(self) -> Body:
         """The records that exist, whether a lookup shows them yet or not, and the counters."""
@@ -109,6 +110,11 @@ class Sandbox(StandIn):
                 "replayed": outcome.replayed,
             }
         )
+
+
+def _marked(reply: Reply) -> Reply:
+    """With the word that a probe asks for: nothing here is real."""
+    return replace(reply, headers={**reply.headers, "test-mode": "true"})
 
 
 def serve(
