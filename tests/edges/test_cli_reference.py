@@ -15,7 +15,7 @@ from tests.edges.cli_shapes import missing
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 ANEW = "write the pages anew: python -m counterfoil.cli.reference docs/reference"
-NEVER_A_COMMAND = {"receivers"}
+NEVER_A_COMMAND = {"receivers drill"}
 
 
 def test_the_pages_are_what_the_code_says() -> None:
@@ -46,7 +46,7 @@ def test_schema_and_page_name_the_same(tmp_path: Path) -> None:
 def test_every_command_is_declared_and_every_line_has_one_sentence() -> None:
     words = {name for name, _ in commands_of(command())}
     assert words == set(DECLARED)
-    assert not {each.split()[0] for each in words} & NEVER_A_COMMAND, "not built yet: absent, not a stub"
+    assert not set(words) & NEVER_A_COMMAND, "not built yet: absent, not a stub"
     assert all(each.about and each.about.endswith(".") for each in DECLARED.values())
 
 
