@@ -2,9 +2,9 @@
 
 from typing import Any, TypeVar
 
-from counterfoil.model.errors import CounterfoilError, StepFailed, failure_from
+from counterfoil.model.errors import StepFailed, failure_from
 
-E = TypeVar("E", bound=CounterfoilError)
+E = TypeVar("E", bound=Exception)
 
 
 def said(error: BaseException) -> str:
@@ -20,7 +20,7 @@ class Failures:
     """Each failure with the sequence of the entry that says so."""
 
     def __init__(self) -> None:
-        self._told: list[tuple[CounterfoilError, int]] = []
+        self._told: list[tuple[Exception, int]] = []
 
     def recorded(self, facts: dict[str, Any], sequence: int) -> StepFailed:
         """The failure that an entry describes."""

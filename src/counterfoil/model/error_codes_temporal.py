@@ -29,6 +29,11 @@ TEMPORAL = (
         "Use the embedded engine for this workflow. Nothing of this call was done.",
     ),
     ErrorCode(
+        "temporal_key",
+        "A payload of Temporal cannot be read with the key {key}.",
+        "Give the codec every key under which something is still kept. Nothing was changed.",
+    ),
+    ErrorCode(
         "temporal_down",
         "Temporal cannot be reached at {address}: {problem}.",
         "Start it, or name another with COUNTERFOIL_TEMPORAL_ADDRESS. What the ledger holds stays as it is.",

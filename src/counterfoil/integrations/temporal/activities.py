@@ -13,14 +13,15 @@ from counterfoil.engine.waits import StoreSignal
 from counterfoil.integrations.temporal.carrying import KINDS
 from counterfoil.integrations.temporal.hand import Hand
 from counterfoil.integrations.temporal.identity import in_ledger
-from counterfoil.integrations.temporal.messages import Begin, Begun, Call, End, Incoming, Said
+from counterfoil.integrations.temporal.messages import Begin, Begun, Call, End, Incoming, Recall, Said
+from counterfoil.integrations.temporal.recalling import known_of
 from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.origin import Origin
 from counterfoil.model.run import RunRecord
 
 BEGIN, END, STORE = "counterfoil.begin", "counterfoil.end", "counterfoil.store_signal"
-FIRST = "counterfoil.first_run"
+FIRST, RECALL = "counterfoil.first_run", "counterfoil.recall"
 
 
 def activity_of(kind: str) -> str:
@@ -38,7 +39,7 @@ class Activities:
     def all(self) -> list[Callable[..., Any]]:
         """What a worker of Temporal is given."""
         calls = [activity.defn(name=activity_of(kind))(self._calling()) for kind in KINDS]
-        return [*calls, self.begin, self.end, self.store, self.first_run]
+        return [*calls, self.begin, self.recall, self.end, self.store, self.first_run]
 
     @activity.defn(name=BEGIN)
     async def begin(self, begin: Begin) -> Begun:
@@ -53,7 +54,18 @@ class Activities:
         with opened.read() as reader:
             run = reader.get(RunRecord, verb.run_id)
         assert run is not None, "it is stored"
-        return Begun(run.run_id, run.created_at)
+        known, more = known_of(opened, run) if begin.generation else ({}, None)
+        return Begun(run.run_id, run.created_at, known, more)
+
+    @activity.defn(name=RECALL)
+    async def recall(self, recall: Recall) -> Begun:
+        """The rest of what the record answers."""
+        opened = self._hand().opened
+        with opened.read() as reader:
+            run = reader.get(RunRecord, recall.run_id)
+        assert run is not None, "it is stored"
+        known, more = known_of(opened, run, after=recall.after)
+        return Begun(run.run_id, run.created_at, known, more)
 
     @activity.defn(name=END)
     async def end(self, end: End) -> Said:

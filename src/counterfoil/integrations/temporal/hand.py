@@ -131,7 +131,8 @@ class Hand(Worker):
             await self._driven(EndRunner(self.opened, claimed, self.worker_id, end))
             claimed = self._row(end.run_id)
         if claimed.state.ended:
-            return Said("ended", claimed.state.value, failure=parsed(claimed.failure))
+            facts = {"result": parsed(claimed.result), "failure": parsed(claimed.failure)}
+            return Said("ended", {"state": claimed.state.value} | facts)
         return Said("waits", sequence=claimed.sequence, wait=standing(claimed))
 
     async def _driven(self, runner: CallRunner | EndRunner) -> None:

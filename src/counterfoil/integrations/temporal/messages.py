@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Input:
-    """The argument of a workflow. `generation` counts the times that it continued as new."""
+    """The argument of a workflow. `generation` counts the times that it continued as new, its history being long."""
 
     input: Any
     generation: int = 0
@@ -28,8 +28,16 @@ class Begin:
 
 
 @dataclass(frozen=True)
+class Recall:
+    """What else the record answers, behind a sequence."""
+
+    run_id: str
+    after: int
+
+
+@dataclass(frozen=True)
 class Begun:
-    """Its run in the ledger. `known`: what the record answers of a later generation's calls, by position."""
+    """Its run in the ledger. `known`: what the record answers, by position, where the workflow goes on in a new generation."""
 
     run_id: str
     created_at: int
@@ -71,12 +79,16 @@ class Call:
 
 @dataclass(frozen=True)
 class End:
-    """The function returned or raised. `parked_at` is the sequence at which the run was parked with this end before."""
+    """The function returned, or raised: a `failure` that a workflow may answer, told by the entry `sequence`, or a `problem`.
+
+    `parked_at` is the sequence at which the run was parked with this end before.
+    """
 
     run_id: str
     generation: int
     result: Any = None
     failure: dict[str, Any] | None = None
+    problem: dict[str, Any] | None = None
     sequence: int | None = None
     cancelled: bool = False
     parked_at: int | None = None
@@ -87,7 +99,7 @@ class Said:
     """The ledger's answer. `state` is one of:
 
     `done` with `value`; `failed` with `failure`, told by the entry `sequence`; `waits`: ask again when `due_at` has come or
-    somebody moved something; `cancelled`: nothing more is done; `ended`: the run is `value` now; `again`: begin anew.
+    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew.
     """
 
     state: str
@@ -96,6 +108,7 @@ class Said:
     at: int | None = None
     sequence: int | None = None
     wait: Wait | None = None
+    digest: str | None = None  # of the call's input, where the record alone answers
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from temporalio.converter import DataConverter, PayloadCodec
 from temporalio.plugin import SimplePlugin
-from temporalio.worker import Worker
+from temporalio.worker import Worker, WorkerConfig
 
 from counterfoil.app import App
 from counterfoil.app.duties.beside import duties_beside
@@ -42,6 +42,14 @@ class CounterfoilPlugin(SimplePlugin):
             activities=Activities(app.registry, self._own_hand).all(),
             workflows=classes_for(app.registry, patience or Patience(), without=_BUILT_IN | frozenset(app.agents)),
         )
+
+    def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
+        """As the SDK does. A worker without a build id would read and hash all code of the process before it starts."""
+        configured = super().configure_worker(config)
+        versioned = configured.get("build_id") or configured.get("deployment_config")
+        if not versioned and not configured.get("use_worker_versioning"):
+            configured["build_id"] = f"{NAME} {self.app.name}"
+        return configured
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:
         """The ledger's hand lives as long as the worker, and a little longer: what has begun ends by itself."""

@@ -53,6 +53,12 @@ class CallRunner(Runner):
             execution.turns.pass_over(sequence)
         return await execution.open_branch(branch_of(self._call), _of(self._work, EmbeddedRun(execution)))
 
+    async def _stands_still(self, body: asyncio.Task[Any]) -> bool:
+        """A call that has ended does not wait for an operation that nobody drives to its end now; a doubt does stop it."""
+        if body.done() and self.execution.demands.first() is None:
+            return await self._ended(body)
+        return await super()._stands_still(body)
+
     async def _ended(self, body: asyncio.Task[Any]) -> bool:
         error = asyncio.CancelledError() if body.cancelled() else body.exception()
         if isinstance(error, Diverged):
@@ -127,12 +133,10 @@ class EndRunner(Runner):
             if self.run.cancel_asked:
                 await children_ended(execution)
                 return None
-            failure = self._end.failure
-            if failure is None:
+            failure, problem = self._end.failure, self._end.problem
+            if failure is None and problem is None:
                 return self._end.result
-            if "code" not in failure:
-                raise _Elsewhere(failure)
-            error = error_of(failure)
+            error = _Elsewhere(problem or {}) if failure is None else error_of(failure)
             if self._end.sequence is not None:
                 execution.failures.told(error, self._end.sequence)
             raise error

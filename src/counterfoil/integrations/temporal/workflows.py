@@ -16,11 +16,12 @@ from temporalio.workflow import ParentClosePolicy
 
 from counterfoil.engine.definitions import Registry, Workflow, dumped, loaded, signature_of
 from counterfoil.engine.runner import failure_facts
-from counterfoil.integrations.temporal.activities import BEGIN, END, FIRST, STORE, activity_of
+from counterfoil.integrations.temporal.activities import BEGIN, END, FIRST, RECALL, STORE, activity_of
 from counterfoil.integrations.temporal.failures import facts_of
 from counterfoil.integrations.temporal.hand import WAKE
 from counterfoil.integrations.temporal.identity import SEARCH_ATTRIBUTE, type_name, workflow_id_for
-from counterfoil.integrations.temporal.messages import Begin, Begun, Call, End, Incoming, Input, Said, Wait
+from counterfoil.integrations.temporal.messages import Begin, Begun, Call, End, Incoming, Input, Recall, Said, Wait
+from counterfoil.integrations.temporal.recalling import asks_the_same
 from counterfoil.integrations.temporal.run import Place, TemporalRun, current_place
 from counterfoil.model.codec import BODY_LIMIT, compact, payload_digest
 from counterfoil.model.errors import Refused, StepFailed
@@ -37,6 +38,7 @@ class Patience:
     longest: timedelta = timedelta(hours=1)
     heartbeat: timedelta = timedelta(seconds=10)
     look_again: timedelta = timedelta(hours=1)
+    history: int = 0  # events after which a workflow continues as new; 0: when Temporal suggests it
 
 
 class _Over(BaseException):
@@ -58,6 +60,10 @@ class Executed:
         self._moved = 0
         self._signals = 0
         self._standing: dict[int, Wait] = {}
+        self._known: dict[str, Said] = {}
+        self._asking = 0
+        self._long = False
+        self._over = False
         self._calls = 0
 
     # ------------------------------------------------------------------ from the first call to the end
@@ -73,14 +79,29 @@ class Executed:
         self.generation = given.generation
         begun = await self._begun(info, given)
         self.run_id, self.root.last_at = begun.run_id, begun.created_at
+        await self._recall(begun)
         # The SDK types neither of the two wholly.
         workflow.upsert_search_attributes([RUN.value_set(self.run_id)])  # pyright: ignore[reportUnknownMemberType]
         workflow.set_dynamic_signal_handler(self._signal)  # pyright: ignore[reportUnknownMemberType]
+        body = asyncio.create_task(self._function(given.input))
         try:
-            end = await self._function(given.input)
+            await workflow.wait_condition(lambda: body.done() or (self._long and not self._asking))
+            end = body.result() if body.done() else None
         except asyncio.CancelledError:
+            self._over = True
+            body.cancel()
             end = End(self.run_id, self.generation, cancelled=True)
+        if end is None:
+            workflow.continue_as_new(replace(given, generation=self.generation + 1))
         return await self._ended(end, given)
+
+    async def _recall(self, begun: Begun) -> None:
+        """What the record answers of the generations before."""
+        while True:
+            self._known |= begun.known
+            if begun.more is None:
+                return
+            begun = await self._activity(RECALL, Recall(begun.run_id, begun.more), Begun, "recall")
 
     async def _begun(self, info: workflow.Info, given: Input) -> Begun:
         name, version = self.definition.name, self.definition.version
@@ -108,8 +129,7 @@ class Executed:
         except Exception as problem:
             if workflow.in_workflow() and isinstance(problem, workflow.NondeterminismError):
                 raise
-            facts = {name: value for name, value in failure_facts(problem).items() if name != "code"}
-            return replace(end, failure=facts, sequence=run.sequence_of(problem))
+            return replace(end, problem=failure_facts(problem), sequence=run.sequence_of(problem))
 
     async def _ended(self, end: End, given: Input) -> Any:
         while True:
@@ -124,25 +144,42 @@ class Executed:
             await self._wait(seen, said.wait)
 
     def _result(self, said: Said, end: End) -> Any:
-        if said.value == "completed":
-            return end.result
-        if said.value == "cancelled":
+        state, facts = said.value["state"], end.failure or end.problem
+        if state == "completed" and facts is None:
+            return said.value["result"]
+        if state == "cancelled":
             if workflow.cancellation_reason() is not None:
                 raise asyncio.CancelledError
             raise ApplicationError("It was cancelled in the ledger.", type="run_cancelled", non_retryable=True)
-        facts = said.failure or {}
-        raise ApplicationError(str(facts.get("message", "")), facts, type=facts.get("code") or facts.get("type"))
+        facts = said.value["failure"] or facts or {}
+        kind = facts.get("code") or facts.get("type")
+        # Of a run that has completed nothing is done anew: another try would only say the same.
+        raise ApplicationError(str(facts.get("message", "")), facts, type=kind, non_retryable=state == "completed")
 
     # ------------------------------------------------------------------ calls
 
     async def ask(self, call: Call, title: str) -> Said:
         """One call, asked until the ledger has its answer."""
+        known = self._known.get(f"{call.prefix}{call.number}")
+        if known is not None and asks_the_same(call, known):
+            return known
         self._calls += 1
         number = self._calls
         while True:
+            if self._over:
+                raise _Over
+            if self._is_long():
+                await workflow.wait_condition(
+                    lambda: self._over
+                )  # nothing more is asked here: the next generation does
+                raise _Over
             seen = self._moved
             others = [wait for known, wait in self._standing.items() if known != number]
-            said = await self._activity(activity_of(call.kind), replace(call, others=others), Said, title)
+            self._asking += 1
+            try:
+                said = await self._activity(activity_of(call.kind), replace(call, others=others), Said, title)
+            finally:
+                self._asking -= 1
             if said.state == "cancelled":
                 raise _Over
             if said.state != "waits" or said.wait is None:
@@ -152,6 +189,14 @@ class Executed:
                 await self._wait(seen, said.wait)
             finally:
                 del self._standing[number]
+
+    def _is_long(self) -> bool:
+        """Whether the history is long enough: the record answers for what was done, in a generation of its own."""
+        info = workflow.info()
+        most = self.patience.history
+        long = info.get_current_history_length() > most if most else info.is_continue_as_new_suggested()
+        self._long = self._long or long
+        return self._long
 
     async def _wait(self, seen: int, wait: Wait | None) -> None:
         """Until somebody moved something, the time has come, or nobody said anything for long."""
