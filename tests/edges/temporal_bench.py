@@ -55,14 +55,20 @@ class Bench:
             yield client
 
     @contextmanager
-    def life(self, *, crash_at: str = "", heartbeat: float = 1.5) -> Iterator[subprocess.Popen[str]]:
+    def life(
+        self, *, crash_at: str = "", heartbeat: float = 1.5, longest: float = 3600
+    ) -> Iterator[subprocess.Popen[str]]:
         """A worker in a process of its own. It polls when this gives it."""
         environment = {
             **os.environ, "COUNTERFOIL_CRASH_AT": crash_at, "COUNTERFOIL_TEMPORAL_QUEUE": self.name,
             "COUNTERFOIL_TEMPORAL_ADDRESS": shared().address, "COUNTERFOIL_DB": str(app.db), "PYTHONPATH": os.pathsep.join(sys.path),
         }  # fmt: skip
         process = subprocess.Popen(
-            [sys.executable, "-m", LIFE, str(heartbeat)], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", LIFE, str(heartbeat), str(longest)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""A worker of Temporal in a process of its own, until it is killed: `python -m tests.edges.temporal_life HEARTBEAT`."""
+"""A worker of Temporal in a process of its own, until it is killed: `python -m tests.edges.temporal_life HEARTBEAT LONGEST`."""
 
 import asyncio
 import sys
@@ -13,7 +13,8 @@ from tests.edges.temporal_app import app
 
 
 async def main() -> None:
-    patience = Patience(heartbeat=timedelta(seconds=float(sys.argv[1])))
+    heartbeat, longest = (timedelta(seconds=float(each)) for each in sys.argv[1:3])
+    patience = Patience(heartbeat=heartbeat, longest=longest)
     queue = settings.value_of("COUNTERFOIL_TEMPORAL_QUEUE")
     address = settings.value_of("COUNTERFOIL_TEMPORAL_ADDRESS")
     client = await Client.connect(address, plugins=[CounterfoilPlugin(app, patience=patience)])

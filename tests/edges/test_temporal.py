@@ -11,7 +11,7 @@ from temporalio.client import WorkflowContinuedAsNewError, WorkflowFailureError
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
-from counterfoil.integrations.temporal import Patience
+from counterfoil.integrations.temporal import Patience, carrying
 from counterfoil.integrations.temporal.messages import Input
 from tests.edges import temporal_app
 from tests.edges.temporal_app import Case, app, changed
@@ -71,6 +71,48 @@ def test_the_activity_times_out_while_its_request_is_under_way(bench: Bench) -> 
 
     asyncio.run(story())
     assert (bench.records, bench.requests) == (1, 1)
+
+
+def test_the_second_activity_runs_in_another_process_while_the_first_one_sends(bench: Bench) -> None:
+    """The zombie holds the run's lease, and Temporal has given it up: whoever comes waits for what it brings."""
+
+    async def story() -> None:
+        bench.crm.fault("slow", seconds=6)
+        client = await bench.connect()
+        with bench.life(longest=1):
+            started = await bench.submit(temporal_app.once)
+            await bench.until(started, lambda run: "in_flight" in str(run["records"]["operations"]))
+            async with bench.worker(Patience(longest=timedelta(seconds=1))):
+                await bench.result(started)
+        history = await client.get_workflow_handle(started.workflow_id).fetch_history()
+        assert max(e.activity_task_started_event_attributes.attempt for e in history.events) > 1
+        run = await bench.until(started, ended)
+        assert [attempt["n"] for attempt in run["records"]["operations"][0]["attempts"]] == [1]
+
+    asyncio.run(story())
+    assert (bench.records, bench.requests) == (1, 1)
+
+
+def test_a_defect_in_a_call_is_tried_again_before_its_lease_would_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception that no run can cause: the lease of 30 seconds is given up with it."""
+    failed: list[str] = []
+
+    async def once_broken(*given: Any) -> Any:
+        if not failed:
+            failed.append("once")
+            raise RuntimeError("a defect")
+        return await carrying.perform(*given)
+
+    async def story() -> None:
+        async with bench.worker():
+            started = await bench.submit(temporal_app.once)
+            await asyncio.wait_for(bench.result(started), 20)
+
+    monkeypatch.setitem(carrying.KINDS, "perform", once_broken)
+    asyncio.run(story())
+    assert (bench.records, bench.requests, failed) == (1, 1, ["once"])
 
 
 def test_reset_after_the_effect(bench: Bench) -> None:

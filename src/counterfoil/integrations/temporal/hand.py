@@ -142,6 +142,11 @@ class Hand(Worker):
             await runner.drive()
         except Suspended:
             pass  # somebody else drives it by now
+        except Exception:
+            # The database failed it, or a defect of ours did. Temporal asks again, and need not wait for our lease to end.
+            with suppress(CounterfoilError):
+                await self.opened.write(HolderGone(run_id, self.worker_id, runner.run.fence))
+            raise
         finally:
             self._runners.pop(run_id, None)
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from temporalio.converter import DataConverter, PayloadCodec
 from temporalio.plugin import SimplePlugin
@@ -46,8 +47,9 @@ class CounterfoilPlugin(SimplePlugin):
     def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
         """As the SDK does. A worker without a build id would read and hash all code of the process before it starts."""
         configured = super().configure_worker(config)
-        versioned = configured.get("build_id") or configured.get("deployment_config")
-        if not versioned and not configured.get("use_worker_versioning"):
+        # As a plain mapping: the SDK's own type of it is not known wholly.
+        known = cast("dict[str, Any]", configured)
+        if not any(known.get(name) for name in ("build_id", "deployment_config", "use_worker_versioning")):
             configured["build_id"] = f"{NAME} {self.app.name}"
         return configured
 
