@@ -1,7 +1,7 @@
 """`counterfoil receivers probe`: what a receiver in test mode really does, beside what its contract says."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -78,7 +78,7 @@ def probe(  # noqa: PLR0913 - each is an option
         raise Refused("usage", problem="--body is not a JSON object")
     chance = Chance()
     plan = Plan(
-        url=url, path=path, body=content, field=field, marker=(name, value), reference=reference,
+        url=url, path=path, body=cast("dict[str, Any]", content), changes=field, marker=(name, value), reference=reference,
         lookup=lookup, wait=timedelta(seconds=wait), headers=_credential(token),
         chance=lambda: chance.hex(128), pause=_pause,
     )  # fmt: skip

@@ -6,13 +6,13 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
 from counterfoil.model.exchange import Exchange
 from counterfoil.model.ids import derived, encode_key
-from counterfoil.receivers.http import AttemptOver, Reader, Sender
+from counterfoil.receivers.http import AttemptOver, LookupUnreachable, Reader, Sender
 from counterfoil.rules.classify import replayed
 
 _LOOKS = 20  # how often a lookup is asked before the probe gives up
@@ -30,7 +30,7 @@ class _NoGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Where and what is written. `field`: what is changed for other parameters. `reference`: the path to a record's id.
+    """Where and what is written. `changes`: the field that is changed for other parameters. `reference`: the path to a record's id.
 
     `marker`: (header, value) that the receiver itself gives in test mode. `lookup`: a path with `{reference}` in it.
     `chance` gives a new text each time, `pause` waits for so many seconds.
@@ -39,7 +39,7 @@ class Plan:
     url: str
     path: str
     body: Mapping[str, Any]
-    field: str
+    changes: str
     marker: tuple[str, str]
     chance: Callable[[], str]
     pause: Callable[[float], Awaitable[object]]
@@ -77,8 +77,8 @@ async def probe(contract: Contract, plan: Plan) -> dict[str, Any]:
     again = await _write(contract, plan, first_key, {})
     observed["same_key"] = _same(first, again)
     observed["marked"] = replayed(contract, again.exchange.headers, again.exchange.body)
-    other = await _write(contract, plan, first_key, {plan.field: "other"})
-    observed["other_body"] = _other(first, other, plan.field)
+    other = await _write(contract, plan, first_key, {plan.changes: "other"})
+    observed["other_body"] = _other(first, other, plan.changes)
     pair = await asyncio.gather(*(_pair(contract, plan)))
     observed["concurrent"] = _together(pair)
     await plan.pause(plan.wait.total_seconds())
@@ -106,7 +106,7 @@ async def _refuse_live(plan: Plan) -> None:
     reader = Reader(url=plan.url, headers=plan.headers, timeout_s=10)
     try:
         seen = (await reader.get(plan.path)).headers.get(name.lower())
-    except Exception as problem:
+    except LookupUnreachable as problem:
         raise Refused("probe_not_test_mode", marker=f"{name}: {value}", seen=f"nothing ({problem})") from problem
     if seen is None or seen.strip().lower() != value.lower():
         raise Refused("probe_not_test_mode", marker=f"{name}: {value}", seen=seen or "nothing")
@@ -130,10 +130,13 @@ async def _write(contract: Contract, plan: Plan, operation: str, changed: Mappin
         content = json.loads(exchange.body)
     except ValueError:
         content = None
-    found = content
-    for name in plan.reference.split("."):
-        found = found.get(name) if isinstance(found, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return _Answer(exchange, None if found is None else str(found), content)  # pyright: ignore[reportUnknownArgumentType]
+    return _Answer(exchange, _reference(content, plan.reference), content)
+
+
+def _reference(content: Any, path: str) -> str | None:
+    for name in path.split("."):
+        content = cast("dict[str, Any]", content).get(name) if isinstance(content, dict) else None
+    return None if content is None else str(content)
 
 
 def _same(first: _Answer, again: _Answer) -> str:
@@ -147,7 +150,8 @@ def _other(first: _Answer, other: _Answer, name: str) -> str:
         return "rejects"
     if other.reference != first.reference:
         return "identity"
-    return "overwrites" if isinstance(other.content, dict) and other.content.get(name) == "other" else "replays"  # pyright: ignore[reportUnknownMemberType]
+    shown = cast("dict[str, Any]", other.content) if isinstance(other.content, dict) else {}
+    return "overwrites" if shown.get(name) == "other" else "replays"
 
 
 def _together(pair: list[_Answer]) -> str:

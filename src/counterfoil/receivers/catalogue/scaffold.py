@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.errors import Refused
 from counterfoil.receivers.catalogue.reading import Misread, read_contract
@@ -104,7 +104,7 @@ def _lines(table: Mapping[str, Any], at: str = "") -> list[str]:
         lines += ["", "[[classifier]]", *(f"{name} = {json.dumps(value)}" for name, value in rule.items())]
     for name, value in table.items():
         if isinstance(value, dict):
-            lines += ["", f"[{at}{name}]", *_lines(value, f"{at}{name}.")]  # pyright: ignore[reportUnknownArgumentType]
+            lines += ["", f"[{at}{name}]", *_lines(cast("dict[str, Any]", value), f"{at}{name}.")]
     return lines
 
 
