@@ -190,7 +190,7 @@ class Sending(Protocol):
 
     key: str | None
 
-    def reply(self, status: int, body: Any = None) -> None: ...
+    def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> None: ...
 
 
 class Call(Protocol):
