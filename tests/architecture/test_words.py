@@ -19,7 +19,7 @@ FORMS = {form: word for word in BANNED for form in (word, f"{word}s", f"{word}d"
 }
 
 # Names that other people's interfaces give us, should one of our classes implement them.
-THEIR_NAMES = {"create_task", "task_group", "event_loop"}
+THEIR_NAMES = {"create_task", "task_group", "event_loop", "wait_event_type"}
 # The same in prose. What stands in backticks is code, and is checked as code.
 THEIR_PHRASES = re.compile(r"`[^`]*`|asyncio tasks?|event loops?|ticket systems?|server-sent events?", re.IGNORECASE)
 

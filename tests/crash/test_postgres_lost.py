@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -141,6 +142,23 @@ def test_who_is_frozen_in_a_batch_is_ended_and_the_others_go_on(url: str) -> Non
         frozen.communicate()
 
 
+def test_who_is_frozen_in_the_middle_of_a_send_is_ended_by_whoever_waits(url: str, between: Relay) -> None:
+    """The server waits for the rest of a message, which is no idle transaction to it."""
+    frozen = through(url, between)
+    between.arm("stall", COMMIT)
+    with ThreadPoolExecutor(1) as sending:
+        fate = sending.submit(frozen.apply, [step("run_a", "frozen")])
+        assert between.hit.wait(20)
+        database = PostgresDatabase(PostgresAddress.of(url), SetClock(), busy_seconds=1.0, frozen_seconds=0.3)
+        done(database, step("run_a", "0.1"))
+        with pytest.raises(StorageError) as lost:
+            fate.result(20)
+    assert lost.value.code == "server_lost", "nothing of it was stored"
+    assert positions(database) == [None, "0.1"]
+    database.close()
+    frozen.close()
+
+
 def test_a_holder_that_stays_is_busy(url: str) -> None:
     database = PostgresDatabase(PostgresAddress.of(url), SetClock(), busy_seconds=0.2)
     other = PostgresDatabase(PostgresAddress.of(url), SetClock())
@@ -149,6 +167,7 @@ def test_a_holder_that_stays_is_busy(url: str) -> None:
         with pytest.raises(StorageError) as busy:
             database.apply([step("run_a", "0.1")])
         assert busy.value.code == "database_busy"
+        assert "counterfoil at " in busy.value.message and "(server process " in busy.value.message
 
     done(other, Act((), meanwhile))
     done(database, step("run_a", "0.1"))

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from counterfoil.store.postgres_address import PostgresAddress
+from counterfoil.testing.conformance import cases, run_conformance
+from counterfoil.testing.conformance.backends import postgres_within
 from tests.servers import pgbouncer
 from tests.servers.pgbouncer import Pooler, pooled
 from tests.servers.postgres import PostgresServer, running
@@ -128,3 +131,12 @@ def test_a_machine_without_it_says_so(server: PostgresServer, monkeypatch: pytes
     monkeypatch.setattr(pgbouncer.shutil, "which", lambda *_, **__: None)
     with pytest.raises(FileNotFoundError, match="PgBouncer is not installed"):
         Pooler(server)
+
+
+def test_the_whole_conformance_suite_through_it(server: PostgresServer, url: str) -> None:
+    """As much as without it, and nothing left out: nothing is kept in a session."""
+    with pooled(server) as pooler:
+        with postgres_within(PostgresAddress.of(pooler.at(url))) as backend:
+            report = run_conformance(backend.make)
+        assert (report.collected, report.failures, report.skipped) == (len(cases()), {}, 0)
+        assert report.passed == report.collected

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
 
-Fault = Literal["none", "lose-answer", "lose-request"]
+Fault = Literal["none", "lose-answer", "lose-request", "stall"]
 
 
 class Relay:
@@ -59,6 +59,10 @@ class Relay:
             while piece := client.recv(65536):
                 if self._fault != "none" and self._at in piece:
                     fault, self._fault = self._fault, "none"
+                    if fault == "stall":  # as a client that is frozen in the middle of a long send
+                        server.sendall(piece[: len(piece) // 2])
+                        self.hit.set()
+                        return
                     if fault == "lose-request":
                         _close(server)
                         _close(client)

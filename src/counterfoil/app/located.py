@@ -145,8 +145,7 @@ class OnServer:
     def open(self, clock: SteadyClock, *, create: bool, hooks: Hooks, own_clock: bool) -> Found:
         """The schema, made if asked. Raises Refused(tool_missing) without the driver."""
         database = self._database(None if own_clock else clock, create=create, hooks=hooks)
-        place = Place(database.server.place, database.server.oid)
-        return Found(database, lambda: place, database.still_there, database.schema_version)
+        return Found(database, database.place, database.still_there, database.schema_version)
 
     def settings(self) -> "PostgresSettings":
         """The server's."""

@@ -167,7 +167,7 @@ def _compare(opened: Opened) -> None:
     if difference is None:
         mark = opened.database.marked()
         if (
-            marked is None or marked.mark != mark
+            marked is None or marked.mark != mark or marked.place.line != opened.place().line
         ):  # a crash came between a commit and its marker, or this is the first opening
             opened.marker.flush(mark)
             opened.boundaries.reach("marker.flushed")

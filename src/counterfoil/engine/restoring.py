@@ -26,7 +26,7 @@ PAGE = 500
 class BeginRestore(RunVerb):
     """Suspend sending, raise the incarnation above everything known, and count every open operation as maybe sent.
 
-    `recognised_by`: what the marker's comparison said (behind, missing, moved, rolled), or "NAME: reason" of a person.
+    `recognised_by`: what the marker's comparison said (behind, missing, moved, rolled, promoted), or "NAME: reason" of a person.
     `outside_incarnation`: the marker's, 0 without one. `operations`: those that were not closed when it was asked for.
     `runs`: whose they are. Those that wait are woken: a review that they waited for is void, and nobody would answer it.
     """

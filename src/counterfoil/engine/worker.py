@@ -125,6 +125,8 @@ class Worker:
             try:
                 claimed = await self._turn()
             except StorageError as problem:
+                if problem.code == "server_promoted":  # another history, which this process knows nothing of
+                    raise
                 # A lock, a full disk, a file that was replaced: never an outcome. It is tried again, and it is seen.
                 log.error("this worker cannot reach its database: %s", problem)
                 claimed = 1

@@ -34,7 +34,7 @@ STORAGE = (
     ),
     ErrorCode(
         "database_busy",
-        "Another process has held the database's write lock for {seconds} s.",
+        "Another process has held the database's write lock for {seconds} s{holder}.",
         "Nothing was changed. Find the holder with `counterfoil doctor`, then try again.",
     ),
     ErrorCode(
@@ -47,6 +47,16 @@ STORAGE = (
         "read_only",
         "The database at {location} takes no writes: it is a standby, or set so.",
         "Nothing was changed. Give the address of the primary.",
+    ),
+    ErrorCode(
+        "server_promoted",
+        "The database server at {location} was promoted or recovered while the ledger was open, and may lack commits.",
+        "Nothing of this commit was stored. Start this process again: the ledger is then compared with its outside marker.",
+    ),
+    ErrorCode(
+        "unsupported_pooler",
+        "The pooler before {location} does not keep a transaction on one connection: {problem}.",
+        "Nothing was changed. Let it pool transactions or sessions, or give the server's own address.",
     ),
     ErrorCode(
         "unsupported_server",

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from counterfoil.store.port import Mark, StorageError
 
 BUSY_SECONDS, PAUSE_SECONDS = 10.0, 0.005
 
-Difference = Literal["behind", "missing", "copied", "moved", "rolled"]
+Difference = Literal["behind", "missing", "copied", "moved", "rolled", "promoted"]
 
 SENTENCES: dict[Difference, str] = {
     "behind": "The database is older than what was sent from it: it was restored.",
@@ -30,6 +30,7 @@ SENTENCES: dict[Difference, str] = {
     "copied": "The file that the marker knows is still there: this is a copy of it, opened elsewhere.",
     "moved": "The database has another path or file than the marker knows, and the same content.",
     "rolled": "The database has another history than the one that was sent from: it was restored and went on.",
+    "promoted": "The server was promoted from a standby that commits had not waited for, or was recovered to an earlier time.",
 }
 
 
@@ -38,10 +39,13 @@ class Place:
     """Which file the database is: its absolute path and its inode (no device number, which a reboot may change).
 
     On a server: the names that the server gives itself, the database and the schema, and the number of the database.
+    `line`: the server's timeline, 0 for a file. `confirmed`: whether commits were answered only once a standby had them.
     """
 
     path: str
     inode: int
+    line: int = field(default=0, compare=False)
+    confirmed: bool = field(default=False, compare=False)
 
     @staticmethod
     def of(database: Path) -> "Place":
@@ -164,7 +168,7 @@ class OutsideMarker:
                     content["batches"],
                     bytes.fromhex(content["rolling"]),
                 ),
-                Place(content["path"], content["inode"]),
+                Place(content["path"], content["inode"], content.get("line", 0), content.get("confirmed", False)),
             )
         except (KeyError, TypeError, ValueError) as problem:
             raise _damaged(self._file) from problem
@@ -179,6 +183,8 @@ class OutsideMarker:
             "rolling": mark.rolling.hex(),
             "path": place.path,
             "inode": place.inode,
+            "line": place.line,
+            "confirmed": place.confirmed,
         }
         replace_file(self._file, json.dumps(content).encode())
 
@@ -195,7 +201,7 @@ def _locked(file: int) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         pause.wait(PAUSE_SECONDS)
-    raise StorageError("database_busy", seconds=f"{BUSY_SECONDS:g}")
+    raise StorageError("database_busy", seconds=f"{BUSY_SECONDS:g}", holder="")
 
 
 def compare(
@@ -222,7 +228,8 @@ def compare(
     if mark.in_flight_batch > 0 and mark.incarnation == installation.incarnation and rolling != mark.rolling:
         return "rolled"
     if marked.place == place:
-        return None
+        # Of what was sent nothing is lost; what else was, nobody can tell, unless each commit had waited for a standby.
+        return "promoted" if marked.place.line not in (0, place.line) and not marked.place.confirmed else None
     return "copied" if still_there(marked.place) else "moved"
 
 

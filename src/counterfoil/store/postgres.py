@@ -2,11 +2,12 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from threading import Lock
 from typing import Protocol
 
 import psycopg
-from psycopg import pq
+from psycopg import errors, pq
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import GENESIS
@@ -15,7 +16,7 @@ from counterfoil.store.leaving import decide
 from counterfoil.store.marker import Place
 from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
 from counterfoil.store.postgres_address import PostgresAddress
-from counterfoil.store.postgres_connection import Connection, asked, broken, open_connection, place_of, quoted
+from counterfoil.store.postgres_connection import Connection, Cursor, asked, broken, open_connection, place_of, quoted
 from counterfoil.store.postgres_errors import storage_error
 from counterfoil.store.postgres_pool import ReadingPool, reach
 from counterfoil.store.postgres_questions import PostgresQuestions
@@ -73,6 +74,7 @@ class PostgresDatabase:
             raise
         self._writer: Connection | None = connection
         self._readers = ReadingPool(address, self.server.schema, busy_seconds)
+        self._confirmed = self.server.confirmed  # whether the newest commit from here waited for a standby
         self._turn = Turn(self.server.schema, busy_seconds, frozen_seconds)
 
     # ------------------------------------------------------------------ writing
@@ -116,18 +118,30 @@ class PostgresDatabase:
             except psycopg.Error as problem:
                 lost = broken(connection)
                 self._roll_back(connection)
-                if again or not lost:
-                    raise storage_error(problem, self.address, self._busy_seconds) from problem
+                ended, held_by = self._look_at_holder(problem)
+                if again or not (lost or ended):
+                    raise storage_error(problem, self.address, self._busy_seconds, held_by) from problem
                 again = True
             except BaseException:
                 self._roll_back(connection)
                 raise
 
+    def _look_at_holder(self, problem: psycopg.Error) -> tuple[bool, str]:
+        """Where the lock could not be had: whether a holder that stands still was ended, else who it is."""
+        if not isinstance(problem, errors.LockNotAvailable) or self._writer is None:
+            return False, ""
+        with suppress(psycopg.Error):
+            ended, held_by = self._turn.end_silent_holder(self._writer)
+            return ended, ", ".join(held_by)
+        return False, ""
+
     def _begun(self, connection: Connection, reads: list[Read]) -> Batch:
         with connection.pipeline():
-            self._turn.ask(connection)
+            standing = self._turn.ask(connection)
             asking = ask(connection, reads)
-        return loaded(connection, asking, None if self._clock is None else self._clock.now_us())
+        batch = loaded(connection, asking, None if self._clock is None else self._clock.now_us())
+        self._check_standing(standing, batch)
+        return batch
 
     def _commit(self, connection: Connection, batch: Batch, boundaries: list[str], *, sends: bool) -> None:
         """Write and commit by one round trip. Returns when it is certain that the batch is stored."""
@@ -182,6 +196,23 @@ class PostgresDatabase:
                 "storage_failed", problem="the answer to COMMIT was lost, and so was this writer's own row"
             )
         return row is not None and row[0] == self._n
+
+    def _check_standing(self, standing: Cursor, batch: Batch) -> None:
+        """Refuse a server that became another one while the ledger was open, unless everything seen from here waited for a standby.
+
+        Whoever opens it anew asks the outside marker.
+        """
+        line, confirmed = standing.fetchall()[0]
+        if line != self.server.line:
+            batches = batch.installation.batches if batch.installation else 0
+            if not self._confirmed or batches < self._batches:
+                raise StorageError("server_promoted", location=self.address.shown)
+            self.server = replace(self.server, line=line)
+        self._confirmed = confirmed
+
+    def place(self) -> Place:
+        """Where the ledger is, as the outside marker keeps it."""
+        return Place(self.server.place, self.server.oid, self.server.line, self._confirmed)
 
     def marked(self) -> Mark:
         """What the outside marker must hold. Raises Refused(not_found) without an installation."""

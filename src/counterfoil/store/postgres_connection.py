@@ -40,6 +40,7 @@ class Server:
     """What a server says of itself. `schema`: where the ledger is, or would be.
 
     `version` 0: nothing of ours is there. `oid`: the database.
+    `line`: its timeline, 0 of a standby. `confirmed`: commits wait for a standby.
     """
 
     number: int
@@ -49,6 +50,8 @@ class Server:
     version: int
     cluster: str
     oid: int
+    line: int
+    confirmed: bool
 
     @property
     def place(self) -> str:
@@ -75,7 +78,7 @@ def identify(connection: Connection, address: PostgresAddress) -> Server:
     """Look what is there. Raises Refused: unsupported_server, not_ours, newer_schema; or psycopg.Error."""
     row = asked(connection, "server", {"schema": address.schema}).fetchone()
     assert row is not None, "the query gives one row"
-    number, shown, encoding, read_only, schema, ours, relations, cluster, oid = row
+    number, shown, encoding, read_only, schema, ours, relations, cluster, oid, line, confirmed = row
     if number < OLDEST_SERVER:
         raise _unsupported(address, f"it is version {shown}, and 14 is the oldest")
     if encoding != "UTF8":
@@ -87,7 +90,7 @@ def identify(connection: Connection, address: PostgresAddress) -> Server:
     version = _version(connection, address, schema) if ours else 0
     if version > newest():
         raise Refused("newer_schema", found=version, known=newest())
-    return Server(number, shown, read_only, schema, version, cluster, oid)
+    return Server(number, shown, read_only, schema, version, cluster, oid, line, confirmed)
 
 
 def _version(connection: Connection, address: PostgresAddress, schema: str) -> int:

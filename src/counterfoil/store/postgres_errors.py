@@ -11,11 +11,13 @@ _ROW = (psycopg.IntegrityError, psycopg.DataError, errors.ProgramLimitExceeded, 
 _FULL = (errors.DiskFull, errors.OutOfMemory)
 
 
-def storage_error(problem: psycopg.Error, address: PostgresAddress, busy_seconds: float) -> StorageError:
+def storage_error(
+    problem: psycopg.Error, address: PostgresAddress, busy_seconds: float, held_by: str = ""
+) -> StorageError:
     """For whatever was raised before COMMIT was asked for, or in place of it: the transaction is rolled back, or soon will be."""
     said = address.masked(" ".join(str(problem).split()))
     if isinstance(problem, _BUSY):
-        return StorageError("database_busy", seconds=f"{busy_seconds:g}")
+        return StorageError("database_busy", seconds=f"{busy_seconds:g}", holder=f": {held_by}" if held_by else "")
     if isinstance(problem, _FULL):
         return StorageError("disk_full", problem=said)
     if isinstance(problem, errors.ReadOnlySqlTransaction):
@@ -28,6 +30,8 @@ def storage_error(problem: psycopg.Error, address: PostgresAddress, busy_seconds
         error = StorageError("storage_failed", problem=said)
         error.refused_row = True
         return error
+    if "statement pooling mode" in said:  # PgBouncer says it in words alone
+        return StorageError("unsupported_pooler", location=address.shown, problem="it pools statements")
     if isinstance(problem, (psycopg.OperationalError, psycopg.InterfaceError)):
         return StorageError("server_lost", location=address.shown, problem=said)
     return StorageError("storage_failed", problem=said)

@@ -6,7 +6,7 @@ from counterfoil.store.postgres_address import PostgresAddress
 from counterfoil.store.postgres_connection import asked, identify, open_connection
 from counterfoil.store.postgres_errors import storage_error
 from counterfoil.store.postgres_facts import PostgresSettings
-from counterfoil.store.postgres_turn import key_of
+from counterfoil.store.postgres_turn import holders, key_of, parts_of
 
 
 def live_settings(address: PostgresAddress, busy_seconds: float = 1.0) -> PostgresSettings:
@@ -16,10 +16,7 @@ def live_settings(address: PostgresAddress, busy_seconds: float = 1.0) -> Postgr
         server = identify(connection, address)
         key = key_of(server.schema)
         (free,) = asked(connection, "turn_free", {"key": key}).fetchall()[0]
-        parts = {"high": key >> 32 & 0xFFFFFFFF, "low": key & 0xFFFFFFFF}
-        holders = (
-            [] if free else [f"{who} (server process {pid})" for pid, who in asked(connection, "turn_holders", parts)]
-        )
+        named = [] if free else holders(connection, parts_of(key))
         version, commit, fsync, pages, level, names, size, clock, standbys, here = asked(
             connection, "settings"
         ).fetchall()[0]
@@ -30,5 +27,5 @@ def live_settings(address: PostgresAddress, busy_seconds: float = 1.0) -> Postgr
     return PostgresSettings(
         version=version, synchronous_commit="on" if commit == "off" else commit, configured=commit, fsync=fsync == "on",
         full_page_writes=pages == "on", wal_level=level, synchronous_standby_names=names, standbys=standbys, bytes=size,
-        clock_us=clock, same_host=here, schema=server.schema, schema_version=server.version, turn_free=free, turn_holders=holders,
+        clock_us=clock, same_host=here, schema=server.schema, schema_version=server.version, turn_free=free, turn_holders=named,
     )  # fmt: skip

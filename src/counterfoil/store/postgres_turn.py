@@ -1,9 +1,12 @@
 """Whose turn it is: the batches of one ledger follow one another by one lock, which ends with its transaction."""
 
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from counterfoil.store.postgres_connection import Connection, asked, quoted
+from psycopg import errors
+
+from counterfoil.store.postgres_connection import Connection, Cursor, asked, quoted
 
 STATEMENT_SECONDS = 60.0
 
@@ -29,10 +32,29 @@ class Turn:
             "key": key_of(schema),
         }
 
-    def ask(self, connection: Connection) -> None:
-        """Queue it in a pipeline. What is asked behind it sees the newest commit."""
+    def ask(self, connection: Connection) -> Cursor:
+        """Queue it in a pipeline. What is asked behind it sees the newest commit. Gives the answer to `standing`."""
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         asked(connection, "take_turn", self._given)
+        return asked(connection, "standing")
+
+    def end_silent_holder(self, connection: Connection) -> tuple[bool, list[str]]:
+        """Whether a holder of the lock that stands still was ended; else who holds it. Raises psycopg.Error."""
+        parts = parts_of(self._given["key"])
+        with suppress(errors.InsufficientPrivilege):  # of another role: then it is named
+            if asked(connection, "end_silent_holder", parts | {"least": self._given["frozen"]}).fetchall():
+                return True, []
+        return False, holders(connection, parts)
+
+
+def parts_of(key: int) -> dict[str, Any]:
+    """The two halves under which the server shows a lock's key."""
+    return {"high": key >> 32 & 0xFFFFFFFF, "low": key & 0xFFFFFFFF}
+
+
+def holders(connection: Connection, parts: dict[str, Any]) -> list[str]:
+    """Who holds the lock, by their clients' own names."""
+    return [f"{who} (server process {pid})" for pid, who in asked(connection, "turn_holders", parts)]
 
 
 def _milliseconds(seconds: float) -> str:

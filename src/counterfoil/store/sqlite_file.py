@@ -20,7 +20,7 @@ def storage_error(problem: apsw.Error, busy_seconds: float) -> StorageError:
     if isinstance(problem, apsw.FullError):
         return StorageError("disk_full", problem=str(problem))
     if isinstance(problem, (apsw.BusyError, apsw.LockedError)):
-        return StorageError("database_busy", seconds=f"{busy_seconds:g}")
+        return StorageError("database_busy", seconds=f"{busy_seconds:g}", holder="")
     if isinstance(problem, apsw.IOError) and getattr(problem, "extendedresult", 0) in _FLUSH_CODES:
         return StorageError("storage_failed", problem=f"a flush to disk failed ({problem})")
     error = StorageError("storage_failed", problem=str(problem))

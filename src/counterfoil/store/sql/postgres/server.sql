@@ -11,7 +11,9 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_ve
         WHERE n.nspname = chosen.schema AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
             AND NOT EXISTS (SELECT 1 FROM pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')
     ),
-    (SELECT system_identifier FROM pg_control_system())::text, (SELECT oid FROM pg_database WHERE datname = current_database())::bigint
+    (SELECT system_identifier FROM pg_control_system())::text, (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
+    CASE WHEN pg_is_in_recovery() THEN 0 ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END,
+    current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_write', 'remote_apply')
 FROM (SELECT coalesce(:schema, current_schema())::text AS schema) AS chosen;
 
 -- name: schema_version
@@ -32,7 +34,14 @@ ON CONFLICT (application) DO UPDATE SET version = excluded.version;
 SELECT set_config('search_path', :path, true), set_config('lock_timeout', :wait, true),
     set_config('idle_in_transaction_session_timeout', :frozen, true), set_config('statement_timeout', :statement, true),
     set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true),
+    CASE WHEN current_setting('server_version_num')::bigint >= 170000 THEN set_config('transaction_timeout', :statement, true) END,
     pg_advisory_xact_lock(:key);
+
+-- name: standing
+-- the server's timeline, which a promotion or a recovery to an earlier time raises, and whether commits wait for a standby; behind the lock
+-- only here because: a file has no standby
+SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END,
+    current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_write', 'remote_apply');
 
 -- name: installation_now
 -- the time, read after the lock, and the one row beside it
@@ -95,6 +104,16 @@ SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advi
 -- whether the lock of all batches could be had at once
 -- only here because: as for taking it
 SELECT pg_try_advisory_xact_lock(:key);
+
+-- name: end_silent_holder
+-- ends whoever holds it and has said nothing for so long: a client that is frozen in the middle of what it sends is not seen by the
+-- limit for idle transactions. One that waits for the disk or for a standby is never ended
+-- only here because: the lock of a file ends with its process
+SELECT pg_terminate_backend(a.pid)
+FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND l.classid::bigint = :high AND l.objid::bigint = :low AND a.wait_event_type = 'Client'
+    AND clock_timestamp() - greatest(a.query_start, a.state_change) > :least::interval;
 
 -- name: turn_holders
 -- who holds it: server process and client
