@@ -1,16 +1,20 @@
 """`app.ledger.perform`: what a caller hears, and that it never waits for what only a person can move."""
 
 import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from counterfoil.app import driven as driving
 from counterfoil.engine.clock import SystemClock
-from counterfoil.model.errors import ReviewRejected, Unresolved
+from counterfoil.model.errors import Refused, ReviewRejected, Unresolved
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import SECRET, House, Order
-from tests.engine.writes import create_case
+from tests.engine.writes import create_case, writing
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +117,38 @@ def test_a_first_that_nobody_drives_is_driven_by_the_second(house_with_crm: Hous
     asyncio.run(story())
 
 
+def test_a_first_that_nobody_drives_and_is_no_call_of_the_ledger_is_what_the_caller_hears_of(
+    house_with_crm: House, crm: SandboxProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "PATIENCE_US", 100_000)
+    house = house_with_crm
+    operation = create_case(house.app)
+    workflow = writing(house.app, operation)
+
+    async def story() -> None:
+        house.found()
+        submitted = await house.app.submit(workflow, ONE, request_id="r")
+        loop = asyncio.get_running_loop()
+        async with house.working() as worker:
+
+            def prepared(when: str, names: Sequence[str], stop: Callable[[], None] = worker.stop) -> None:
+                if "operation.prepared" in names:
+                    loop.call_soon_threadsafe(stop)
+
+            house.app.boundaries.observers.append(prepared)
+            await house.until(submitted.run_id, lambda run: house.count(run.run_id, "prepared") == 1)
+        house.app.boundaries.observers.clear()
+        assert not house.run(submitted.run_id).state.ended and crm.records() == []
+        doubt = await _unresolved(house, operation, ONE, "one")
+        assert doubt.run_id == submitted.run_id and doubt.who["kind"] == "scheduler"
+        async with house.working():
+            await submitted.result()
+        await house.app.ledger.perform(operation, ONE, identity="one")
+        assert len(crm.records()) == 1
+
+    asyncio.run(story())
+
+
 async def _cancelled_at_once(house: House, operation: Any) -> None:
     """The caller goes away when its operation is prepared."""
     part = asyncio.ensure_future(house.app.ledger.perform(operation, ONE, identity="one"))
@@ -150,3 +186,25 @@ def test_a_rejection_is_heard_and_frees_the_business_key(
         house.clean()
 
     asyncio.run(story())
+
+
+def test_a_name_is_held_by_one_at_a_time_and_leaves_nothing(
+    house_with_crm: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file goes with its holder. Who had opened it before that holds a file that is no longer there, and no name."""
+    house = house_with_crm
+    house.found()
+    first, opened = ExitStack(), os.open
+    first.enter_context(house.app.ledger.holding("name"))
+
+    def opened_late(*given: Any, **named: Any) -> int:
+        file = opened(*given, **named)
+        first.close()
+        return file
+
+    monkeypatch.setattr(os, "open", opened_late)
+    with house.app.ledger.holding("name"):
+        with pytest.raises(Refused) as refused, house.app.ledger.holding("name"):
+            pass
+        assert refused.value.code == "held_elsewhere"
+    assert list((house.app.open().locks / "held").iterdir()) == []

@@ -13,13 +13,17 @@ from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.store.port import Reader
 
+PATIENCE_US = 30_000_000  # for a run that is not driven here: as long as a lease
+
 
 async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
     """The run as it ended, or as it waits for a person.
 
     Another run may carry the same intention (business key): one of this `workflow` has no worker of its own and is driven
-    here too. Where a person moves that one first, it is the run that is given.
+    here too. Where a person moves that one first, it is the run that is given; so is one that workers drive, or nobody, and that
+    does not end in time.
     """
+    until = opened.clock.now_us() + PATIENCE_US
     async with _Driving(opened).begun(run_id) as driving:
         while True:
             driving.changed.clear()
@@ -30,7 +34,7 @@ async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
                 if run.state.ended or waits_for_person(reader, run, now):
                     return run
                 first = _carrier(reader, run)
-                if first is not None and waits_for_person(reader, first, now):
+                if first is not None and (waits_for_person(reader, first, now) or _left(first, workflow, now, until)):
                     return first
             if first is not None and first.state.ended:
                 await opened.write(LookNow(run_id, first.run_id))
@@ -38,6 +42,10 @@ async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
                 driving.add(first.run_id)
             driving.check()
             await opened.clock.wait(driving.changed, opened.clock.now_us() + POLL_US)
+
+
+def _left(first: RunRecord, workflow: str, now: int, until: int) -> bool:
+    return first.workflow != workflow and not first.state.ended and now >= until
 
 
 def _carrier(reader: Reader, run: RunRecord) -> RunRecord | None:
