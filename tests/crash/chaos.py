@@ -24,7 +24,7 @@ from counterfoil.engine.clock import SystemClock
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash.fleet import Fleet, FleetWorker
 from tests.crash.fleet_application import KINDS
-from tests.crash.shipping import Shipped, ledger, receivers, submit, until_accounted, weighed
+from tests.crash.shipping import Shipped, described, ledger, receivers, submit, until_accounted, weighed
 from tests.servers.postgres import PostgresServer, running
 from tests.servers.relay import Relay, relay
 
@@ -32,7 +32,7 @@ FAULTS = (
     "kill-worker", "kill-worker", "freeze-worker", "freeze-worker", "end-worker", "restart-server", "kill-server",
     "freeze-server", "cut-connections", "cut-connections", "end-sessions", "drop-reply", "hang",
 )  # fmt: skip
-CALM_S = 40.0  # after the last fault: so long everything may take to be accounted for
+CALM_S = 120.0  # so long everything may take at most: a run whose worker died twice has a process of its own, one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +193,16 @@ def chaos(seed: int, seconds: float, workers: int, runs: int) -> dict[str, Any]:
                 return shipped, await until_accounted(shipped, CALM_S)
 
             shipped, left = asyncio.run(story())
+            unaccounted = [described(run) for run in left]
             ended, wrong = weighed(shipped, held)
+            living = [worker.pid for worker in fleet.workers if worker.alive]
+            said = [line for worker in fleet.workers for line in worker.said[-40:]] if left else []
             wrong += _ends(fleet)
     return {
         "seed": seed, "seconds": round((clock.now_us() - begun) / 1_000_000, 1), "workers": workers, "runs": len(shipped),
         "faults": dict(sorted(stage.faults.items())), "ended": dict(sorted(ended.items())),
-        "unaccounted_runs": len(left), "unaccounted": [f"run-{run.number} {run.state.value}: {run.sentence}" for run in left],
-        "wrong": wrong,
+        "unaccounted_runs": len(left), "unaccounted": unaccounted,
+        "wrong": wrong, "living": living, "said": said,
     }  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from counterfoil.app.secrets import hashed
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.clock import SystemClock
 from counterfoil.model.codec import canonical, digest_of
-from counterfoil.model.installation import IncidentRecord
-from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.installation import IncidentRecord, WorkerRecord
+from counterfoil.model.operation import AttemptRecord, OperationRecord, OperationStatus
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.model.slots import SlotRecord
 from counterfoil.store.port import StorageError
@@ -85,6 +85,23 @@ async def until_accounted(shipped: list[Shipped], within_s: float) -> list[RunRe
         if not left or clock.now_us() > end:
             return left
         await clock.wait(asyncio.Event(), clock.now_us() + 100_000)
+
+
+def described(run: RunRecord) -> dict[str, Any]:
+    """What there is to know of a run that nobody answers for."""
+    with app.open().read() as reader:
+        now = reader.installation.clock_us if reader.installation else 0
+        entries = reader.entries(run.run_id)[-6:]
+        worker = None if run.worker_id is None else reader.get(WorkerRecord, run.worker_id)
+        attempts = reader.find(AttemptRecord, "run_id", run.run_id)
+    return {
+        "run": run.number, "state": run.state.value, "sentence": run.sentence, "held_for": run.held_for,
+        "fence": run.fence, "crashes": run.crashes,
+        "due_in_us": (run.due_at or 0) - now, "lease_in_us": (run.lease_until or 0) - now,
+        "worker": None if worker is None else {"pid": worker.pid, "seen_us": worker.seen_at - now, "stopped": worker.stopped_at},
+        "entries": [f"{entry.kind.value} {entry.at - now}" for entry in entries],
+        "attempts": [f"{a.n} {a.reached} ended={a.ended_at and a.ended_at - now} deadline={a.deadline_at - now}" for a in attempts],
+    }  # fmt: skip
 
 
 def weighed(shipped: list[Shipped], held: dict[str, SandboxProcess]) -> tuple[Counter[str], list[str]]:
