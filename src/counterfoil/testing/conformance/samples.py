@@ -294,4 +294,6 @@ def one_of_each(run_id: str) -> list[Any]:
         SampleRecord("operations_unresolved", "{}", 39, 2.5),
         SpanRecord("spn_1", "recovery", "crash", run_id, 40, None),
         TallyRecord("steps_total", "{}", 41.0),
+        SlotRecord("receiver:crm", "att_1", run_id, 42),
+        TapRecord("crm", 43, None, 429),
     ]
