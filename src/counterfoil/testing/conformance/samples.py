@@ -259,8 +259,6 @@ def one_of_each(run_id: str) -> list[Any]:
         WorkerRecord("wrk_1", "here", "boot", 42, "{}", 1, 2, 0, None),
         SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
         LostRunRecord("run_lost", 4),
-        SlotRecord("receiver:stripe", "att_1", run_id, 9),
-        TapRecord("stripe", 1, 2, 429),
         DrillRecord("create_refund", DIGEST, "refund", 1, "app:refund", DIGEST, 7, 40, 30, 9, 1, None, 3),
         WaiverRecord("create_refund", "until Monday", "ana", 3, 9, None, None),
         budget_named("bud_1", 1),
