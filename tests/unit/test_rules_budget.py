@@ -264,3 +264,10 @@ def test_a_try_of_a_step_needs_its_call_once_and_time_where_time_is_counted() ->
     assert of_try("look", first=False, timed=True) == {ELAPSED: RESERVE_ELAPSED_US}
     assert of_try("look", first=True, timed=False) == {CALLS + "look": 1}
     assert of_try("look", first=False, timed=False) == {}
+
+
+def test_retry_after_a_date_counts_from_the_answers_own_date() -> None:
+    said = {"date": "Mon, 30 Nov 2026 12:00:00 GMT", "retry-after": "Mon, 30 Nov 2026 12:01:30 GMT"}
+    assert retry_after_us(said) == 90_000_000
+    assert retry_after_us(said | {"retry-after": said["date"]}) == 0
+    assert retry_after_us({"retry-after": said["retry-after"]}) is None
