@@ -9,6 +9,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.usage import RunUsage
 
 from counterfoil.engine.clock import SystemClock
 from counterfoil.integrations.pydantic_ai import Counterfoil, call_identity
@@ -113,6 +114,6 @@ def test_a_rejection_is_told_to_the_model(house_with_crm: House, crm: SandboxPro
 def test_a_call_without_an_id_is_not_performed(house: House) -> None:
     with pytest.raises(Refused) as refused:
         call_identity(
-            RunContext[None](deps=None, model=FunctionModel(lambda m, i: ModelResponse(parts=[])), usage=None)
-        )  # type: ignore[arg-type]
+            RunContext[None](deps=None, model=FunctionModel(lambda m, i: ModelResponse(parts=[])), usage=RunUsage())
+        )
     assert refused.value.code == "no_identity"

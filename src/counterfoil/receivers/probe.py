@@ -150,8 +150,9 @@ def _other(first: _Answer, other: _Answer, name: str) -> str:
         return "rejects"
     if other.reference != first.reference:
         return "identity"
-    shown = cast("dict[str, Any]", other.content) if isinstance(other.content, dict) else {}
-    return "overwrites" if shown.get(name) == "other" else "replays"
+    shown: object = cast("object", other.content)
+    fields = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {}
+    return "overwrites" if fields.get(name) == "other" else "replays"
 
 
 def _together(pair: list[_Answer]) -> str:
