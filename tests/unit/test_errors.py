@@ -129,6 +129,13 @@ def test_unresolved_says_what_waits_and_the_command_that_moves_it(name: str, wha
     assert error.command in str(error)
 
 
+def test_unresolved_says_who_can_resolve_it() -> None:
+    ana = {"kind": "operator", "name": "ana"}
+    error = Unresolved("run_1", "op_1", "counterfoil operations resolve op-1", next_action={"who": ana})
+    assert error.who == ana
+    assert Unresolved("run_1", None, "counterfoil runs show run-1").who == {"kind": "none", "name": None}
+
+
 def test_the_facts_of_a_failure_are_plain_json_and_no_more() -> None:
     facts: dict[str, Any] = FAILURES["rejected"].facts()
     assert facts == {

@@ -157,7 +157,7 @@ def test_a_held_lock_is_waited_for_and_then_named(path: Path) -> None:
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError) as caught:
         database.apply([step("run_a", "0.1")])
-    assert (caught.value.code, caught.value.details) == ("database_busy", {"seconds": "0.05"})
+    assert (caught.value.code, caught.value.details) == ("database_busy", {"seconds": "0.05", "holder": ""})
     holder.execute("ROLLBACK")
     holder.close()
     (entry,) = done(database, step("run_a", "0.1"))
