@@ -4,17 +4,22 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from counterfoil.app import driven as driving
 from counterfoil.engine.clock import SystemClock
+from counterfoil.engine.definitions import Operation
+from counterfoil.engine.port import Call
+from counterfoil.integrations.outcome import outcome_of
 from counterfoil.model.errors import Refused, ReviewRejected, Unresolved
+from counterfoil.model.receipt import Receipt
 from counterfoil.model.run import RunRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import SECRET, House, Order
-from tests.engine.writes import create_case, writing
+from tests.engine.writes import contract, create_case, writing
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +213,58 @@ def test_a_name_is_held_by_one_at_a_time_and_leaves_nothing(
             pass
         assert refused.value.code == "held_elsewhere"
     assert list((house.app.open().locks / "held").iterdir()) == []
+
+
+class Wide(Receipt):
+    text: str = ""
+
+
+class Strict(Receipt):
+    text: int = 0
+
+
+def answering(house: House, text: str) -> Operation[Any, Any]:
+    async def create_wide(call: Call, order: Order) -> Wide:
+        reply = await call.http.post("/cases", json=order.model_dump())
+        return Wide(reference=reply.json()["id"], text=text)
+
+    return house.app.operation(receiver="crm", contract=contract("key"), business_key="number", owner="lead")(
+        create_wide
+    )
+
+
+def test_a_receipt_longer_than_a_runs_result_is_given_whole(house_with_crm: House, crm: SandboxProcess) -> None:
+    house = house_with_crm
+    operation = answering(house, "x" * 70_000)
+
+    async def story() -> None:
+        house.found()
+        for _ in range(2):
+            receipt = await house.app.ledger.perform(operation, ONE, identity="one")
+            assert (len(receipt.text), len(crm.records())) == (70_000, 1)
+        outcome = await outcome_of(house.app, operation, ONE.model_dump(), "one")
+        assert outcome.receipt == receipt.model_dump()
+        (run,) = _runs(house)
+        assert (run.state.value, run.result) == ("completed", f'{{"reference":"{receipt.reference}"}}')
+        house.clean()
+
+    asyncio.run(story())
+
+
+def test_what_has_happened_is_never_told_as_a_call_that_did_not(house_with_crm: House, crm: SandboxProcess) -> None:
+    """Code of later cannot read the receipt. A model that heard of a failure would plan the write again."""
+    house = house_with_crm
+    operation = answering(house, "no number")
+
+    async def create_wide(call: Call, order: Order) -> Strict:
+        raise AssertionError("it has happened")
+
+    async def story() -> None:
+        house.found()
+        await house.app.ledger.perform(operation, ONE, identity="one")
+        with pytest.raises(Refused) as refused:
+            await outcome_of(house.app, replace(operation, function=create_wide), ONE.model_dump(), "one")
+        assert (refused.value.code, len(crm.records())) == ("invalid_payload", 1)
+        house.clean()
+
+    asyncio.run(story())

@@ -11,16 +11,18 @@ from counterfoil.app.holding import holding
 from counterfoil.app.located import located
 from counterfoil.app.registration import check_owners
 from counterfoil.app.submitted import unresolved
+from counterfoil.engine.call_perform import receipt_of
 from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped, loaded, signature_of
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.port import Run
 from counterfoil.engine.submission import submission
 from counterfoil.model.budget import Budget
-from counterfoil.model.codec import parsed
+from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, ReviewRejected, StepFailed, failure_from
+from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.people import owner_of
 from counterfoil.model.review import ReviewRecord, ReviewState
-from counterfoil.model.run import ParkReason, RunRecord, RunState
+from counterfoil.model.run import ParkReason, RunRecord
 
 if TYPE_CHECKING:
     from counterfoil.app.application import App
@@ -50,7 +52,9 @@ def ledger_workflow(registry: Registry) -> Workflow[Any, Any]:
             # Nobody here makes a next version: the run ends, what was never sent is withdrawn, and the business key is free
             # for what the caller asks instead.
             raise Refused("ledger_rejected", reviewer=rejected.reviewer, comment=rejected.comment) from rejected
-        return dumped(signature.result, receipt, where=f"the receipt of {operation.name}")
+        plain = dumped(signature.result, receipt, where=f"the receipt of {operation.name}")
+        # Of a long one the run shows what identifies it. The caller is given the receipt itself.
+        return plain if len(compact(plain)) <= BODY_LIMIT else {"reference": receipt.reference}
 
     return Workflow(NAME, 1, ledger, Budget(attempts=5, elapsed=timedelta(days=2), spend_usd=0, owner=""))
 
@@ -66,7 +70,8 @@ class Ledger:
 
         Raises OperationFailed (the receiver refused it), ReviewRejected (a person did: nothing was sent), Unresolved (in doubt,
         or a person is asked: do not send again) or Refused. The same identity with other content is Refused(identity_conflict).
-        Ask again with the same identity and content once it is resolved: the receipt is the answer.
+        Ask again with the same identity and content once it is resolved: the receipt is the answer. Where this code cannot read
+        the receipt of what has happened, Refused(invalid_payload) says so.
         """
         opened = self._app.open()
         check_owners(self._app.registry, opened)
@@ -94,10 +99,13 @@ class Ledger:
                 "identity_conflict", identity=identity, stored=details["stored"], given=details["given"]
             ) from refused
         run = await driven(opened, verb.run_id, NAME)
-        if run.run_id == verb.run_id and run.state is RunState.COMPLETED:
-            return loaded(signature.result, parsed(run.result), where=f"the receipt of {operation.name}")
-        failure = _failure_of(opened, run) if run.run_id == verb.run_id else None
-        raise failure or unresolved(opened, run)
+        if run.run_id != verb.run_id:
+            raise unresolved(opened, run)
+        succeeded = _succeeded(opened, run)
+        if succeeded is not None:
+            # Whatever became of the run: what has happened must never be heard as a failure.
+            return receipt_of(opened, operation, succeeded)
+        raise _failure_of(opened, run) or unresolved(opened, run)
 
     def holding(self, name: str) -> AbstractContextManager[None]:
         """While the block is open nobody else holds this name, in any process: for what must go on in one place only.
@@ -105,6 +113,12 @@ class Ledger:
         It is freed however its holder ends, and no time is involved. Raises Refused(held_elsewhere), at once.
         """
         return holding(self._app.open(), located(self._app.db), name)
+
+
+def _succeeded(opened: Opened, run: RunRecord) -> OperationRecord | None:
+    with opened.read() as reader:
+        found = reader.find(OperationRecord, "run_id", run.run_id)
+    return next((operation for operation in found if operation.status is OperationStatus.SUCCEEDED), None)
 
 
 def _failure_of(opened: Opened, run: RunRecord) -> StepFailed | None:

@@ -11,6 +11,7 @@ from counterfoil.engine.driver import drive
 from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.marking import marks_of
+from counterfoil.engine.opened import Opened
 from counterfoil.engine.proposals import Intent, Prepare, Propose
 from counterfoil.engine.receipts import whole_receipt
 from counterfoil.engine.withdraw import Withdraw
@@ -204,7 +205,7 @@ def start_driver(execution: Execution, operation: Operation[Any, Any], operation
 def _answer(execution: Execution, operation: Operation[Any, Any], record: OperationRecord, outcome: Outcome) -> Any:
     check_review(execution, record, outcome)
     if record.status is OperationStatus.SUCCEEDED:
-        return _receipt(execution, operation, record)
+        return receipt_of(execution.opened, operation, record)
     kind = "withdrawn" if record.withdrawn else record.reason or "refused"
     said = f"withdrawn before it was sent: {record.withdrawn}" if record.withdrawn else outcome.value["sentence"]
     failed = OperationFailed(record.operation_id, f"{operation.name}: {said}", kind=kind)
@@ -236,12 +237,13 @@ def _rejection(execution: Execution, record: OperationRecord) -> ReviewRecord | 
     return next((review for review in reversed(reviews) if review.decided_at is not None), None)
 
 
-def _receipt(execution: Execution, operation: Operation[Any, Any], record: OperationRecord) -> Any:
-    with execution.opened.read() as reader:
+def receipt_of(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Any:
+    """The typed receipt of an operation that succeeded. Raises Refused(invalid_payload) where this code cannot read it."""
+    with opened.read() as reader:
         receipt = reader.get(ReceiptRecord, record.receipt_id or "")
     assert receipt is not None, "a succeeded operation has a receipt"
     return loaded(
         signature_of(operation.function, skip=1).result,
-        whole_receipt(receipt.body, execution.opened.artifacts.whole),
+        whole_receipt(receipt.body, opened.artifacts.whole),
         where=f"the receipt of {operation.name}",
     )

@@ -11,8 +11,9 @@ from counterfoil.model.errors import CounterfoilError, Refused, StepFailed, Unre
 if TYPE_CHECKING:
     from counterfoil.app.application import App
 
-# What a model can answer by planning another call. Any other refusal speaks of the installation, and is raised.
-_TOLD = frozenset({"identity_conflict", "invalid_payload", "too_large", "unserializable"})
+# Before anything was sent, and a model can answer it by planning another call. Any other refusal is raised: it speaks of the
+# installation, or of a receipt that cannot be read though the operation has happened.
+_TOLD = frozenset({"identity_conflict", "too_large", "unserializable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,9 @@ async def outcome_of(app: "App", operation: Operation[Any, Any], arguments: dict
     """Perform it, once per identity. Raises Refused for what no other call could answer."""
     try:
         payload = loaded(payload_adapter(operation), arguments, where=f"the payload of {operation.name}")
+    except Refused as refused:
+        return Outcome(refused=told(operation.name, refused))
+    try:
         receipt = await app.ledger.perform(operation, payload, identity=identity)
     except Unresolved as doubt:
         return Outcome(waits=waiting(doubt, identity))

@@ -19,10 +19,11 @@ REVOKE INSERT, UPDATE ON {schema}.counterfoil_schema FROM {worker}, {console};
 
 -- What only people say and decide.
 REVOKE INSERT, UPDATE ON {schema}.answers, {schema}.people, {schema}.grants, {schema}.tokens, {schema}.identities, {schema}.approval_keys,
-    {schema}.waivers, {schema}.comments FROM {worker};
+    {schema}.waivers, {schema}.comments, {schema}.sessions FROM {worker};
 
 -- A worker opens reviews, lets them expire and uses them up. That one is answered, and by whom, it cannot write; nor an answer in the journal.
-CREATE OR REPLACE FUNCTION {schema}.counterfoil_people_answer() RETURNS trigger LANGUAGE plpgsql AS $answers$
+CREATE OR REPLACE FUNCTION {schema}.counterfoil_people_answer() RETURNS trigger LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp AS $answers$
 BEGIN
     IF NOT pg_has_role(current_user, {worker_text}, 'USAGE') OR pg_has_role(current_user, {console_text}, 'USAGE') THEN
         RETURN NULL;
@@ -30,8 +31,13 @@ BEGIN
     IF TG_TABLE_NAME = 'entries' OR TG_OP = 'INSERT' THEN
         RAISE EXCEPTION 'the role % writes no answer', current_user USING ERRCODE = 'insufficient_privilege';
     END IF;
+    -- What an approval covers stays, and what uses it up or voids it is never taken back.
     IF (NEW.state IN ('approved', 'rejected') AND NEW.state <> OLD.state)
-        OR (NEW.reviewer, NEW.decided_at, NEW.comment, NEW.digest) IS DISTINCT FROM (OLD.reviewer, OLD.decided_at, OLD.comment, OLD.digest) THEN
+        OR (NEW.reviewer, NEW.decided_at, NEW.comment, NEW.digest, NEW.operation_id, NEW.run_id, NEW.proposal_version, NEW.scope, NEW.expires_at, NEW.incarnation, NEW.needed)
+            IS DISTINCT FROM
+            (OLD.reviewer, OLD.decided_at, OLD.comment, OLD.digest, OLD.operation_id, OLD.run_id, OLD.proposal_version, OLD.scope, OLD.expires_at, OLD.incarnation, OLD.needed)
+        OR (OLD.used_by IS NOT NULL AND NEW.used_by IS DISTINCT FROM OLD.used_by)
+        OR (OLD.void IS NOT NULL AND NEW.void IS NULL) THEN
         RAISE EXCEPTION 'the role % writes no answer', current_user USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NULL;
