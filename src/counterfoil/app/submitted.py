@@ -68,8 +68,10 @@ class Submitted(Generic[O]):
 def waits_for_person(reader: Reader, run: RunRecord, now: int) -> bool:
     """Parked, or waiting for a review that nobody has answered, or for a child that stands so.
 
-    An answer makes the run due at once, and so does a cancel.
+    An answer makes the run due at once, and so does a cancel. What is held for want of a slot goes on by itself.
     """
+    if run.held_for is not None:
+        return False
     if reader.installation is not None:
         now = max(
             now, reader.installation.clock_us

@@ -31,6 +31,7 @@ def parked(
         executing=0,
         worker_id=None,
         lease_until=None,
+        held_for=None,
         fence=run.fence + (1 if run.state is RunState.RUNNING else 0),
         failure=compact(failure) if failure is not None else run.failure,
     )
