@@ -17,6 +17,8 @@ ONE_BACKEND = {
     "counts": _DISK,
     "postgres_lost": "connections that break: SQLite has none",
     "backends": "it only counts",
+    "fleet": "its workers share a server: on PostgreSQL alone",
+    "chaos": "its workers share a server, which is restarted and frozen: on PostgreSQL alone",
     "adoption": _COMMITS,
     "agent": _COMMITS,
     "agent_again": _COMMITS,

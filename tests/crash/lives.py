@@ -254,10 +254,11 @@ async def lived(app: App, arguments: dict[str, Any], missed: Callable[[], None] 
         worker = here.worker
         while True:
             here.look()
-            if worker.problems:
+            if problems := [*worker.problems, *worker.outages]:
                 if missed is None:
-                    raise worker.problems[0]
+                    raise problems[0]
                 worker.problems.clear()
+                worker.outages.clear()
                 missed()
             stored = [run_of(app, run_id) for run_id in runs]
             if all(run.state.ended for run in stored) or arguments.get("until") == stored[0].reason is not None:

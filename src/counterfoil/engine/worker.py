@@ -35,6 +35,7 @@ MOST_LEFT = 1000  # and between two heartbeats
 class Worker:
     """`run` drives runs until `stop`. `problems` keeps what no run could be blamed for, newest last.
 
+    `outages`: how the database failed runs that were driven here. They are given back.
     With `isolate` suspects run in processes of their own. Without, in this one, with nothing beside them. `only` restricts
     it to these runs, `queues` to the workflows that declare one of them.
     """
@@ -51,6 +52,7 @@ class Worker:
         self.opened = opened
         self.worker_id = f"wrk_{opened.chance.hex(80)}"
         self.problems: list[BaseException] = []
+        self.outages: list[StorageError] = []
         self._concurrency = concurrency
         self._only = only
         self._queues = queues
@@ -354,6 +356,7 @@ class Worker:
         if isinstance(problem, StorageError):  # never an outcome, and no defect
             log.error("run %s: the database failed it, and it is given back: %s", run_id, problem)
             self._let_down.append(runner)
+            self.outages.append(problem)
         elif problem is not None:
             self.problems.append(problem)
             log.error("run %s: this worker lets go of it: %s", run_id, problem, exc_info=problem)

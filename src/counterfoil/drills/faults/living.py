@@ -88,8 +88,9 @@ async def _submitted(app: App, arguments: dict[str, Any], say: Say, looks: Looks
 
 def _told(worker: Worker, looks: Looks) -> bool:
     """Whether the worker let go of a run."""
-    problems = list(worker.problems)
+    problems = [*worker.problems, *worker.outages]
     worker.problems.clear()
+    worker.outages.clear()
     for problem in problems:
         if looks.trouble is None:
             raise problem
