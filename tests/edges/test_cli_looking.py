@@ -112,7 +112,7 @@ def test_databases_that_are_not_ours(cli: Cli) -> None:
 
 
 def test_the_demo_refuses_what_it_does_not_know(cli: Cli) -> None:
-    for wrong in (("odd",), ("--receiver", "odd"), ("--fault", "odd"), ("--engine", "temporal")):
+    for wrong in (("odd",), ("--receiver", "odd"), ("--fault", "odd"), ("--engine", "odd")):
         assert cli.refused("demo", *wrong) == (2, "usage")
     assert cli.refused("demo", "--crash-at", "odd") == (2, "unknown_boundary")
 

@@ -22,7 +22,7 @@ TRIED = (
     "tests/engine/test_agent_turn.py",
     "tests/engine/test_agent_talk.py",
     "tests/engine/test_beside_pydantic_ai.py",
-    "tests/crash/test_tools_mcp.py::test_a_tool_under_the_ledger[after:operation.prepared#1-1]",
+    "tests/crash/test_tools_mcp.py::test_a_tool_under_the_ledger[sqlite-after:operation.prepared#1-1]",
     "tests/crash/test_tools_review.py::test_approved_it_runs_once",
     "tests/crash/test_adoption.py::test_killed_it_answers_as_it_does_alone[decision.accepted]",
 )
