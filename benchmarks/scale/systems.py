@@ -73,9 +73,7 @@ class Counterfoil:
         asyncio.run(every())
 
     def all_done(self, names: Sequence[str], steps: int) -> None:
-        before = self._completed()
-        self.submit(names, steps)
-        _until(lambda: self._completed() >= before + len(names))
+        _counted(self, self._completed, names, steps)
 
     def _completed(self) -> int:
         count = "SELECT count(*) FROM runs WHERE state = 'completed'"
@@ -112,9 +110,7 @@ class Dbos:
             )
 
     def all_done(self, names: Sequence[str], steps: int) -> None:
-        before = self._completed()
-        self.submit(names, steps)
-        _until(lambda: self._completed() >= before + len(names))
+        _counted(self, self._completed, names, steps)
 
     def _completed(self) -> int:
         return _asked(self.url, "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'")
@@ -170,8 +166,11 @@ def temporal_server(folder: Path) -> Iterator[str]:
         server.communicate(timeout=30)
 
 
-def _until(over: Callable[[], bool]) -> None:
-    while not over():
+def _counted(system: System, completed: Callable[[], int], names: Sequence[str], steps: int) -> None:
+    """Submit them, and look until so many more have completed."""
+    wanted = completed() + len(names)
+    system.submit(names, steps)
+    while completed() < wanted:
         sleep(LOOK_SECONDS)
 
 

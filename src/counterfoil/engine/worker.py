@@ -272,9 +272,7 @@ class Worker:
             return 0
         lost = run.worker_id if run.state is RunState.RUNNING else None
         pools = pools_of(run, workflow)
-        verb = Claim(
-            run.run_id, self.worker_id, self.opened.deadlines, _suspect(run), lost, pools, run.held_for
-        )  # fmt: skip
+        verb = Claim(run.run_id, self.worker_id, self.opened.deadlines, _suspect(run), lost, pools, run.held_for)
         claimed = await self.opened.write(verb)
         if claimed is None:
             return 0
@@ -285,10 +283,8 @@ class Worker:
         """A suspect is never driven here, so that it cannot take the others down. One that died alone is claimed no more."""
         if died_alone(run):
             await self.opened.write(DiedAlone(run.run_id))
-        elif (
-            not isolation.busy and run.run_id not in self._left
-        ):  # else it stays due: its turn comes, here or elsewhere
-            isolation.start(run.run_id)
+        elif not isolation.busy and run.run_id not in self._left:
+            isolation.start(run.run_id)  # else it stays due: its turn comes, here or elsewhere
 
     async def _suspect_left(self, run_id: str, status: int | None) -> None:
         """A suspect's process has ended. If it died, what a heartbeat would find later is done at once."""
