@@ -7,7 +7,7 @@ compile() {
   uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
     --no-emit-index-url --no-emit-find-links "$@"
 }
-compile "$@" pyproject.toml requirements-dev.in --extra demo --extra console --extra notify --extra otel --extra postgres --extra temporal --extra langgraph --output-file requirements-dev.txt
+compile "$@" pyproject.toml requirements-dev.in --extra demo --extra console --extra notify --extra otel --extra postgres --extra temporal --extra langgraph --extra connectors --extra receiving --extra objects --extra keyring --output-file requirements-dev.txt
 # hatchling, because the project itself is installed without build isolation. Versions follow the larger file.
 echo hatchling | compile pyproject.toml - --extra demo --extra console --constraint requirements-dev.txt --output-file requirements-demo.txt
 # Alone: each release of pydantic-evals asks for its twin of Pydantic AI, and may come out later than that.
