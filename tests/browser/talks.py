@@ -1,11 +1,12 @@
 """A served installation with conversations: one in which everything happened, one that is hostile, and a model that waits."""
 
+import fcntl
 import json
-import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.browser.apart import Apart
@@ -14,21 +15,33 @@ from tests.browser.records import answered
 from tests.browser.talks_application import SOURCE
 from tests.edges.cli_bench import installed
 
+GATES = 2  # as often as a slow answer stops
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>{{ 7*7 }}</pre>\u202e"
 
 
+@dataclass
+class Talks(House):
+    """A house whose slow model is held at gates."""
+
+    gates: list[IO[str]] = field(default_factory=list[IO[str]])
+
+
 @contextmanager
-def talks_house(folder: Path) -> Generator[House, None, None]:
+def talks_house(folder: Path) -> Generator[Talks, None, None]:
     """Founded with ana and oscar; nothing was said yet, nothing is served yet."""
+    gates: list[IO[str]] = []
     with ExitStack() as stack:
         made = installed(folder, app=SOURCE)
-        pipe = made.folder / "go"
-        os.mkfifo(pipe)
+        for n in range(GATES):
+            gate = stack.enter_context((made.folder / f"go-{n}").open("w"))
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            stack.callback(fcntl.flock, gate, fcntl.LOCK_UN)
+            gates.append(gate)
         bank = stack.enter_context(SandboxProcess("key"))
-        made.environ |= {"BANK_URL": bank.url, "TALKS_GO": str(pipe)}
+        made.environ |= {"BANK_URL": bank.url, "TALKS_GO": str(made.folder)}
         cli = Apart(made.folder, made.environ)
         stack.callback(cli.close)
-        here = House(cli, {"BANK_URL": bank})
+        here = Talks(cli, {"BANK_URL": bank}, gates=gates)
         stack.callback(here.stop)
         yield here
 
@@ -63,10 +76,9 @@ def lived_in(here: House) -> None:
     assert here.cli.json("conversations", "fork", "Order 17", "--into", "A fork", "--at", "1").status == 0
 
 
-def go_on(here: House) -> None:
-    """The model that waits writes on."""
-    with Path(here.cli.environ["TALKS_GO"]).open("w") as pipe:
-        pipe.write("on\n")
+def go_on(here: Talks) -> None:
+    """The model that waits at the next gate writes on. Once each."""
+    fcntl.flock(here.gates.pop(0), fcntl.LOCK_UN)
 
 
 def shown(here: House, conversation: str) -> Any:

@@ -1,10 +1,12 @@
 """The application behind the pages of conversations: an agent with a tool of each kind, and a model that plays what the user says.
 
-Not imported: it is written out. The model waits twice for a line of the pipe TALKS_GO where a message says `slowly`.
+Not imported: it is written out. Where a message says `slowly` the model waits twice: until nobody holds the files `go-0` and `go-1`
+of the folder TALKS_GO. A gate that is open stays open: who asks a second time, for whatever reason, finds it so.
 """
 
 SOURCE = """
 import asyncio
+import fcntl
 import json
 import os
 from datetime import timedelta
@@ -54,8 +56,8 @@ async def play(messages, info):
     yield words[0]
     for n, word in enumerate(words[1:]):
         if "slowly" in answer and n < 2:
-            with await asyncio.to_thread(open, os.environ["TALKS_GO"]) as pipe:
-                await asyncio.to_thread(pipe.readline)
+            with open(os.path.join(os.environ["TALKS_GO"], f"go-{n}")) as gate:
+                await asyncio.to_thread(fcntl.flock, gate, fcntl.LOCK_SH)
         yield " " + word
 
 agent = Agent(FunctionModel(stream_function=play, model_name="scripted"), name="helpdesk")

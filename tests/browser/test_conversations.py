@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, sign_in, violations
 from tests.browser.house import House
-from tests.browser.talks import HOSTILE, go_on, lived_in, say, shown, talks_house
+from tests.browser.talks import HOSTILE, Talks, go_on, lived_in, say, shown, talks_house
 
 expect.set_options(timeout=PATIENCE_MS)
 PAGES = ("/conversations", "/budgets", "/budgets/budget-1", *(f"/conversations/conversation-{n}" for n in (1, 2, 4)))
@@ -16,7 +16,7 @@ RECORDS = ("Conversation", "Working context", "Execution state", "Operations", "
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Generator[House, None, None]:
+def here(tmp_path_factory: pytest.TempPathFactory) -> Generator[Talks, None, None]:
     """Served with a worker in the same process, as a user serves it."""
     with talks_house(tmp_path_factory.mktemp("talks")) as house:
         lived_in(house)
@@ -122,7 +122,7 @@ def test_an_approved_turn_is_finished_before_ones_eyes(page: Page, here: House, 
     other.close()
 
 
-def test_what_is_being_written_is_provisional_until_it_is_saved(page: Page, here: House) -> None:
+def test_what_is_being_written_is_provisional_until_it_is_saved(page: Page, here: Talks) -> None:
     say(here, "first", "Slow")
     talk = shown(here, "Slow")["conversation_id"]
     page.goto(f"/conversations/{talk}")
