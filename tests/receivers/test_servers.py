@@ -1,24 +1,38 @@
 """The servers that tests are run against: each starts by itself, on loopback alone, and is gone with whoever started it."""
 
+import os
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.servers import apart, localstripe, moto, nats
-from tests.servers.kept import Server
-from tests.servers.localstripe import LocalStripeServer
-from tests.servers.restate import RestateServer
+from counterfoil.model.errors import Refused
+from counterfoil.testing.servers import restate, started
+from counterfoil.testing.servers.localstripe import KEY, LocalStripe
+from counterfoil.testing.servers.moto import MotoServer
+from counterfoil.testing.servers.nats import NatsServer
+from counterfoil.testing.servers.restate import RestateServer
+from counterfoil.testing.servers.started import Serving, Started
+from tests.servers.keeper import tree
 
 LISTENS = "0A"
-SERVERS: dict[str, Callable[[], AbstractContextManager[Server]]] = {
-    "localstripe": localstripe.running,
-    "moto": moto.running,
-    "nats": nats.running,
-    "restate": RestateServer,
+SERVERS: dict[str, Callable[[Path], Serving]] = {
+    "localstripe": lambda _: LocalStripe(),
+    "moto_server": lambda _: MotoServer(),
+    "nats-server": NatsServer,
+    "@restatedev/restate-server": RestateServer,
 }
+LIFE = """
+from counterfoil.testing.servers.moto import MotoServer
+print(MotoServer().pid, flush=True)
+input()
+"""
 
 
 def listening(pids: list[int]) -> set[str]:
@@ -36,32 +50,52 @@ def listening(pids: list[int]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_server_listens_on_loopback_alone_and_leaves_nothing(name: str) -> None:
-    with SERVERS[name]() as server:
-        assert listening(server.kept.pids()) == {"0100007F"}
-        assert server.folder.is_dir()
-    assert not server.kept.alive
-    assert not server.folder.exists()
+def test_a_server_listens_on_loopback_alone_and_is_gone_when_it_is_closed(name: str, tmp_path: Path) -> None:
+    with SERVERS[name](tmp_path) as server:
+        keeper, child = tree(server.pid)
+        ended = os.pidfd_open(child)
+        assert listening([keeper, child]) == {"0100007F"}
+    gone(ended)
 
 
-def test_localstripe_forgets_what_it_held() -> None:
-    with LocalStripeServer() as server:
-        server.start()
-        key = ("sk_test_1", "")
-        made = httpx2.post(f"{server.url}/v1/customers", data={"description": "one"}, auth=key)
-        assert made.status_code == 200, made.text
-        assert httpx2.get(f"{server.url}/v1/customers", auth=key).json()["total_count"] == 1
-        server.kill()
-        server.start()
-        assert httpx2.get(f"{server.url}/v1/customers", auth=key).json()["total_count"] == 0
+def test_a_server_is_gone_with_a_starter_that_was_killed() -> None:
+    life = subprocess.Popen([sys.executable, "-c", LIFE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert life.stdout is not None
+    ended = [os.pidfd_open(pid) for pid in tree(int(life.stdout.readline()))]
+    assert len(ended) == 2
+    life.send_signal(signal.SIGKILL)
+    life.communicate()
+    for each in ended:
+        gone(each)
 
 
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(apart, "BIN", tmp_path)
-    for start, name in (
-        (moto.running, "moto_server"),
-        (nats.running, "nats-server"),
-        (localstripe.running, "localstripe"),
-    ):
-        with pytest.raises(FileNotFoundError, match=f"{name} is not installed.*No test on it was run"), start():
-            pass
+def gone(pidfd: int) -> None:
+    """Returns when that process has ended; the test's own limit is the longest wait."""
+    select.select([pidfd], [], [])
+    os.close(pidfd)
+
+
+def test_localstripe_holds_nothing_of_an_earlier_start() -> None:
+    for _ in range(2):
+        with LocalStripe() as server:
+            customers = f"{server.url}/v1/customers"
+            assert httpx2.get(customers, auth=(KEY, "")).json()["total_count"] == 0
+            assert httpx2.post(customers, data={"description": "one"}, auth=(KEY, "")).status_code == 200
+            assert httpx2.get(customers, auth=(KEY, "")).json()["total_count"] == 1
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_what_is_not_installed_is_named(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(started, "APART", Path("nothing-here"))
+    monkeypatch.setattr(restate, "MACHINES", {os.uname().machine: "no-such-machine"})
+    with pytest.raises(Refused, match=name) as refused:
+        SERVERS[name](tmp_path)
+    assert refused.value.code == "tool_missing"
+    assert "nstall it" in refused.value.safe_next + refused.value.message
+
+
+def test_a_server_that_ends_at_once_says_what_it_printed() -> None:
+    with pytest.raises(Refused, match="no port for me"):
+        Started("thing", [sys.executable, "-c", "print('no port for me')"]).wait_for("listening")
