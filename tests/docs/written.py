@@ -14,6 +14,7 @@ from typing import Any
 from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.cli.shapes import PARKED
+from counterfoil.connectors.drilled import drills
 from counterfoil.console.asgi import asgi
 from counterfoil.drills.faults import FAULTS
 from counterfoil.drills.plan import NAMED
@@ -188,6 +189,20 @@ def catalogue() -> str:
     return table(head, catalogue_rows())
 
 
+def connectors() -> str:
+    """Every connector, where it is drilled, and how."""
+    rows = [
+        [
+            f"`{each.connector}`",
+            ", ".join(f"[`{entry}`](receivers/{entry}.md)" for entry in each.entries),
+            f"{each.server} ({each.server_kind})",
+            ", ".join(f"`{case.name}`" for case in each.cases),
+        ]
+        for each in drills()
+    ]
+    return table(("connector", "contract", "drilled at", "cases"), rows)
+
+
 def default_of(setting: settings.Setting) -> str:
     """Read with that one variable out of the environment, so that the page says the same on every machine."""
     kept = os.environ.pop(setting.name, None)
@@ -214,6 +229,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "agents.md": {"crashes": crashes},
     "api.md": {"endpoints": endpoints},
     "drills.md": {"faults": faults, "named": named, "costs": drill_costs},
+    "connectors.md": {"connectors": connectors},
     "receivers/README.md": {"catalogue": catalogue},
 }
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from counterfoil.examples.demo.payments import KEY, PaymentProvider
 from counterfoil.examples.refund.app import create_refund
 from counterfoil.model.contract import Meaning
 from counterfoil.model.exchange import Exchange
 from counterfoil.rules.classify import classify, replayed
+from counterfoil.testing.servers.stripe_mock import KEY, PaymentProvider
 
 
 @pytest.fixture(scope="module")

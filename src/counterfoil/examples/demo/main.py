@@ -13,7 +13,7 @@ from counterfoil import settings
 from counterfoil.app import App
 from counterfoil.app.located import OnServer, located
 from counterfoil.engine.clock import SystemClock
-from counterfoil.examples.demo import onboarding, payments, refund, shown, support, temporal
+from counterfoil.examples.demo import onboarding, refund, shown, support, temporal
 from counterfoil.examples.demo.ledger import Ledger
 from counterfoil.examples.demo.model import ProviderModel
 from counterfoil.examples.demo.options import DemoOptions
@@ -22,6 +22,7 @@ from counterfoil.examples.demo.story import Stage, Staged, Story
 from counterfoil.examples.demo.telling import Telling
 from counterfoil.examples.demo.temporal import TemporalServer
 from counterfoil.model.errors import Refused
+from counterfoil.testing.servers import stripe_mock
 
 # What must not reach the demo's processes from the shell in which it is typed.
 _OURS = ("COUNTERFOIL_DB", "COUNTERFOIL_APP", "COUNTERFOIL_SECRET", "COUNTERFOIL_CRASH_AT")
@@ -41,7 +42,7 @@ def run_demo(given: object) -> dict[str, Any]:
         if find_spec(package) is None:
             raise Refused("tool_missing", tool=f"The Python package {package}", install=f"Install it: {INSTALL}")
     if options.name == "refund":
-        payments.installed()  # said before anything is made
+        stripe_mock.installed()  # said before anything is made
     if options.serve is not None:
         shown.installed()
     if options.engine == "temporal":
@@ -69,8 +70,8 @@ async def told(options: DemoOptions, folder: Path, warm: WarmProcess) -> dict[st
     problems: list[str] = []
     with ExitStack() as stack:
         if options.name == "refund":
-            environment["STRIPE_KEY"] = payments.KEY
-            staged = refund.stories(stack.enter_context(payments.PaymentProvider()), folder)
+            environment["STRIPE_KEY"] = stripe_mock.KEY
+            staged = refund.stories(stack.enter_context(stripe_mock.PaymentProvider()), folder)
         elif options.name == "support":
             staged = support.stories(options, folder)
         else:

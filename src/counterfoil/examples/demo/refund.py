@@ -3,10 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from counterfoil.examples.demo.payments import PaymentProvider, ProviderReceiver
+from counterfoil.examples.demo.payments import ProviderReceiver
 from counterfoil.examples.demo.receivers import SandboxReceiver
 from counterfoil.examples.demo.story import Plan, Staged
 from counterfoil.model.run import ParkReason
+from counterfoil.testing.servers.stripe_mock import PaymentProvider
 
 APP = "counterfoil.examples.refund.app:app"
 PAID, GIVEN_BACK, OTHER = 4900, 1200, 1500

@@ -7,8 +7,8 @@ demo. A provider of yours is asked over HTTP in the same way.
 from collections.abc import Mapping
 from typing import Any
 
-from counterfoil.examples.demo.payments import KEY, PaymentProvider
 from counterfoil.testing.loopback.digest import as_object
+from counterfoil.testing.servers.stripe_mock import KEY, PaymentProvider
 
 PAID = 4900
 
