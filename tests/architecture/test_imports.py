@@ -22,6 +22,7 @@ EXTRAS = {
     },
     "integrations": {"langchain", "langchain_core", "langgraph", "pydantic_ai", "temporalio"},
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
+    "receiving": {"fastapi", "sqlalchemy"},
     "store": {"psycopg"},
     "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf", "uvicorn"},
 }

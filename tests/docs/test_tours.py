@@ -8,7 +8,7 @@ from tests.docs.diagrams import OUTSIDE, diagrams, steps_in
 from tests.docs.pages import Block, blocks
 from tests.docs.tour import Tour, not_said
 
-TOURS = ("README.md", "docs/tutorial.md", "docs/choosing.md", "docs/api.md", "docs/evaluation.md")
+TOURS = ("README.md", "docs/tutorial.md", "docs/choosing.md", "docs/api.md", "docs/evaluation.md", "docs/receiving.md")
 # Not part of the walk: what is typed in the repository itself. tests/docs/test_blocks.py checks that it exists.
 IN_THE_REPOSITORY = ("make ", "python -m benchmarks", ".venv/bin/python -m benchmarks")
 

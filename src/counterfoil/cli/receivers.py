@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FOUND = 1
+OWN = ".toml"  # ends the name of a contract in a file of the user's own
 receivers = group("receivers", "What outside systems guarantee.")
 LISTED = "{id, name, kind, means, api_version, actions, key, window, lookup, first, confidence}"
 SHOWN = (
@@ -92,7 +93,7 @@ def show_entry(invocation: Invocation, entry: Which) -> Any:
 def check(
     invocation: Invocation,
     entry: Annotated[
-        str | None, typer.Argument(metavar="ENTRY", help="An entry; left out: what your code uses.")
+        str | None, typer.Argument(metavar="ENTRY", help="An entry, or FILE.toml; left out: what your code uses.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All of the catalogue.")] = False,
     overrides: Annotated[
@@ -107,7 +108,7 @@ def check(
     Without ENTRY and --all: the contracts of your own operations, with everything that your code overrides.
     """
     from counterfoil.receivers.catalogue import ids
-    from counterfoil.receivers.catalogue.checking import check_contract, check_entry
+    from counterfoil.receivers.catalogue.checking import check_contract, check_entry, check_file
 
     if every and entry is not None:
         raise Refused("usage", problem="name an ENTRY or --all, not both")
@@ -116,7 +117,8 @@ def check(
     if every:
         items = [check_entry(each) for each in ids()]
     elif entry is not None:
-        items = [check_entry(entry, overrides_of(overrides))]
+        checked = check_file if entry.endswith(OWN) else check_entry
+        items = [checked(entry, overrides_of(overrides))]
     else:
         registered = invocation.with_code().registry.operations.values()
         items = [check_contract(each.name, each.contract) for each in registered]

@@ -7,7 +7,7 @@ import typer
 
 from counterfoil.cli.command import Answer, Group
 from counterfoil.cli.invocation import Invocation
-from counterfoil.cli.receivers import FOUND, overrides_of
+from counterfoil.cli.receivers import FOUND, OWN, overrides_of
 from counterfoil.cli.tables import fields, heading, sentence
 from counterfoil.model.errors import Refused
 
@@ -34,7 +34,9 @@ def probed(console: "Console", data: Any) -> None:
 def probe(  # noqa: PLR0913 - each is an option
     invocation: Invocation,
     url: Annotated[str, typer.Argument(metavar="URL", help="The receiver's address.")],
-    entry: Annotated[str, typer.Option("--entry", metavar="ENTRY", help="The contract that it should keep.")],
+    entry: Annotated[
+        str, typer.Option("--entry", metavar="ENTRY", help="The contract that it should keep: an entry, or FILE.toml.")
+    ],
     path: Annotated[str, typer.Option(help="Where a record is made, by POST.")] = "/",
     marker: Annotated[
         str | None,
@@ -49,7 +51,7 @@ def probe(  # noqa: PLR0913 - each is an option
     field: Annotated[str, typer.Option(help="The field of it that is changed for other parameters.")] = "note",
     reference: Annotated[str, typer.Option(metavar="PATH", help="Where an answer shows the record's id.")] = "id",
     lookup: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A GET with {reference} where our id goes.")
+        str | None, typer.Option(metavar="PATH", help="A GET with {reference} where our id goes, or {key}.")
     ] = None,
     wait: Annotated[float, typer.Option(min=0, max=600, help="Seconds before the key is tried once more.")] = 2.0,
     overrides: Annotated[str | None, typer.Option(metavar="FILE", help="As for `receivers check`.")] = None,
@@ -120,10 +122,12 @@ def _credential(token: str | None) -> dict[str, str]:
 
 
 def _contract(entry: str, file: str | None) -> Any:
-    from counterfoil.receivers.catalogue import entry as read
+    from counterfoil.receivers.catalogue.entry import entry as read
+    from counterfoil.receivers.catalogue.entry import read_file
     from counterfoil.receivers.catalogue.reading import Misread, overridden
 
-    found, changes = read(entry).contract, overrides_of(file)
+    found = read_file(entry) if entry.endswith(OWN) else read(entry).contract
+    changes = overrides_of(file)
     try:
         return overridden(found, changes) if changes else found
     except (Misread, TypeError, ValueError) as problem:

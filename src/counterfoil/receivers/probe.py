@@ -32,7 +32,7 @@ class _NoGate:
 class Plan:
     """Where and what is written. `changes`: the field that is changed for other parameters. `reference`: the path to a record's id.
 
-    `marker`: (header, value) that the receiver itself gives in test mode. `lookup`: a path with `{reference}` in it.
+    `marker`: (header, value) that the receiver itself gives in test mode. `lookup`: a path with `{reference}` in it, or `{key}`.
     `chance` gives a new text each time, `pause` waits for so many seconds.
     """
 
@@ -169,8 +169,10 @@ async def _lag(contract: Contract, plan: Plan) -> float | None:
     operation, clock = _key(plan), asyncio.get_running_loop()
     made = await _write(contract, plan, operation, {}, headers={"Counterfoil-Operation": operation})
     began, reader = clock.time(), Reader(url=plan.url, headers=plan.headers, timeout_s=10)
+    key = "" if contract.key is None else encode_key(operation, 0, contract.key.format)
+    path = (plan.lookup or "").replace("{reference}", operation).replace("{key}", key)
     for _ in range(_LOOKS):
-        reply = await reader.get((plan.lookup or "").replace("{reference}", operation))
+        reply = await reader.get(path)
         if made.reference is not None and json.dumps(made.reference) in reply.text:
             return round(clock.time() - began, 3)
         await plan.pause(0.25)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from counterfoil.model.contract import Contract, contradictions, gaps
 from counterfoil.model.errors import Refused
-from counterfoil.receivers.catalogue.entry import Entry, entry
+from counterfoil.receivers.catalogue.entry import Entry, entry, read_file
 from counterfoil.receivers.catalogue.plan import plan_of
 from counterfoil.receivers.catalogue.reading import Misread, overridden
 
@@ -67,21 +67,32 @@ def check_entry(id: str, overrides: Mapping[str, Any] | None = None) -> dict[str
     try:
         found = entry(id)
     except Refused as problem:
-        if problem.code == "not_found":
-            raise
-        return {
-            "id": id,
-            "loads": False,
-            "plan": [],
-            "unread_fields": [],
-            "contradictions": [problem.message],
-            "gaps": [],
-        }
+        return _unread(id, problem)
     if not overrides:
         checked = check_contract(id, found.contract)
         return checked | {"contradictions": [*checked["contradictions"], *_reviewed(id, found)]}
+    return _check_changed(id, found.contract, overrides)
+
+
+def check_file(file: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The same for a file of your own. Raises Refused: not_found."""
     try:
-        return check_contract(id, overridden(found.contract, overrides))
+        found = read_file(file)
+    except Refused as problem:
+        return _unread(file, problem)
+    return _check_changed(file, found, overrides or {})
+
+
+def _unread(id: str, problem: Refused) -> dict[str, Any]:
+    if problem.code == "not_found":
+        raise problem
+    told: dict[str, Any] = {"id": id, "loads": False, "contradictions": [problem.message]}
+    return told | {"plan": [], "unread_fields": [], "gaps": []}
+
+
+def _check_changed(id: str, contract: Contract, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return check_contract(id, overridden(contract, overrides))
     except (Misread, TypeError, ValueError) as problem:
         raise Refused("usage", problem=str(problem)) from problem
 

@@ -89,7 +89,35 @@ def contract(
     knows better, by attribute: `{"key.account_retention": timedelta(hours=72)}`. Each is marked in the provenance.
     Raises Refused: not_found, contract_contradiction.
     """
-    made = entry(id).contract
+    return _usable(id, entry(id).contract, find, overrides)
+
+
+def contract_in(
+    file: str | Path,
+    *,
+    find: Callable[[Any, Any], Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Contract:
+    """The contract of a file of your own, such as `receivers new` or a service with `counterfoil.receiving` writes.
+
+    `find` and `overrides` as for `contract`. Raises Refused: not_found, contract_unreadable, contract_contradiction.
+    """
+    return _usable(str(file), read_file(file), find, overrides)
+
+
+def read_file(file: str | Path) -> Contract:
+    """What a file of your own says, as it is. Raises Refused: not_found, contract_unreadable."""
+    try:
+        return read_contract(tomllib.loads(Path(file).read_text("utf-8")))
+    except FileNotFoundError as problem:
+        raise Refused("not_found", what="receiver's contract", id=str(file)) from problem
+    except (OSError, ValueError) as problem:
+        raise Refused("contract_unreadable", name=str(file), problem=str(problem)) from problem
+
+
+def _usable(
+    name: str, made: Contract, find: Callable[[Any, Any], Any] | None, overrides: Mapping[str, Any] | None
+) -> Contract:
     if find is not None:
         made = replace(made, lookup=Lookup(find) if made.lookup is None else replace(made.lookup, function=find))
     elif made.lookup is not None:
@@ -98,7 +126,7 @@ def contract(
         made = overridden(made, overrides)
     wrong = contradictions(made)
     if wrong:
-        raise Refused("contract_contradiction", name=id, problem="; ".join(wrong))
+        raise Refused("contract_contradiction", name=name, problem="; ".join(wrong))
     return made
 
 
