@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, MetaData, String, Table, create_engine, event, func, insert, select
+from sqlalchemy import Column, Engine, Integer, MetaData, String, Table, create_engine, func, insert, select
 from sqlalchemy.orm import Session
 
 from counterfoil.receiving import Answer, Asked, Promise, Receiving
@@ -386,16 +386,3 @@ def wait_until_over(url: str) -> None:
         if shared().ask(CUT, url=url) == [(0,)]:
             return
     raise AssertionError("the cut session is still there")
-
-
-def test_a_repeat_changes_nothing(service: Service) -> None:
-    """It tries to insert its key and reads what is there."""
-    service.place()
-    seen: list[str] = []
-
-    @event.listens_for(service.engine, "before_cursor_execute")
-    def listen(*given: Any) -> None:
-        seen.append(given[2].split()[0])
-
-    service.place()
-    assert seen.count("INSERT") == 1 and not {"UPDATE", "DELETE"} & set(seen)
