@@ -158,7 +158,7 @@ def test_a_marker_of_another_installation(ledger: Ledger) -> None:
 
 
 def test_every_difference_has_a_sentence() -> None:
-    assert set(SENTENCES) == {"behind", "missing", "copied", "moved", "rolled", "promoted"}
+    assert set(SENTENCES) == {"behind", "missing", "copied", "moved", "rolled", "promoted", "forgotten"}
 
 
 def test_it_never_goes_back(ledger: Ledger) -> None:

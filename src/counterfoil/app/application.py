@@ -109,7 +109,7 @@ class App(Declaring):
         self.audit = Audit(self.open)
         self.writes = Writes(self.open)
         self.drills = Drills(self.open)
-        self.restore = Restore(self.open)
+        self.restore = Restore(self.open, lambda: self.open(attested=True))
         self.workers = Workers(self.open)
         self.receivers = Receivers(self.open)
         self.duties = Duties(self.open)
@@ -158,8 +158,9 @@ class App(Declaring):
 
     # ------------------------------------------------------------------ running
 
-    def open(self, founding: Founding | None = None) -> Opened:
-        """What is open, opened at the first call. `founding` makes the database where there is none."""
+    def open(self, founding: Founding | None = None, *, attested: bool = False) -> Opened:
+        """What is open, opened at the first call. `founding` makes the database where there is none. `attested`: a person opens it
+        to begin a restore."""
         if self._opened is not None and self._process != process_id():
             self._opened = None  # a fork: the parent's connections may be neither used nor closed here
         if self._opened is None:
@@ -169,7 +170,9 @@ class App(Declaring):
                 self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of(), _gate()
             )
             where = located(self.db)
-            self._opened = open_installation(self.registry, where, settings.state_folder(), around, founding)
+            self._opened = open_installation(
+                self.registry, where, settings.state_folder(), around, founding, attested=attested
+            )
         return self._opened
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from counterfoil.engine.clock import Chance, Clock, SteadyClock, SystemClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.opened import Opened
-from counterfoil.engine.restoring import begin_restore
+from counterfoil.engine.standing import stand
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.errors import Refused
@@ -22,6 +22,7 @@ from counterfoil.rules.gate import Gate
 from counterfoil.rules.signing import anchored_id
 from counterfoil.settings import DEFAULT_DATABASE
 from counterfoil.store.artifacts import ArtifactStore
+from counterfoil.store.host_id import host_id_in
 from counterfoil.store.marker import OutsideMarker
 from counterfoil.store.port import Database, Hooks, Verb
 
@@ -50,9 +51,18 @@ class Founding:
 
 
 def open_installation(
-    registry: Registry, where: Located, state: Path, around: Surroundings, founding: Founding | None = None
+    registry: Registry,
+    where: Located,
+    state: Path,
+    around: Surroundings,
+    founding: Founding | None = None,
+    *,
+    attested: bool = False,
 ) -> Opened:
-    """Raises Refused: no_database, not_ours, newer_schema, no_marker_place, already_initialised is `Install`'s."""
+    """`attested`: a person opens it to say that it was restored.
+
+    Raises Refused: no_database, not_ours, newer_schema, no_marker_place, host_unvouched; already_initialised is `Install`'s.
+    """
     clock = SteadyClock(around.clock)
     commits, observers = Commits(clock.boot_us), Observers([EntryLog().committed])
     hooks = _hooks(around.boundaries, commits, observers)
@@ -69,10 +79,17 @@ def open_installation(
         marker = _marker(state, installation, where, found)
         opened = _opened(registry, where, found, marker, installation, around, clock)
         opened.commits, opened.observers = commits, observers
+        if marker is not None and not isinstance(where, InFile):
+            opened.host_id = host_id_in(state, lambda: f"host_{around.chance.hex(112)}")
     except BaseException:
         database.close()
         raise
-    _compare(opened)
+    try:
+        if stand(opened, attested=attested):
+            opened.boundaries.reach("marker.flushed")
+    except BaseException:
+        opened.close()
+        raise
     return opened
 
 
@@ -157,23 +174,3 @@ def _opened(
     )
     listeners.append(opened)
     return opened
-
-
-def _compare(opened: Opened) -> None:
-    """A database that is not the one sent from is suspended before anything is sent."""
-    if opened.marker is None:
-        return
-    marked, installation, difference = opened.compared()
-    if difference is None:
-        mark = opened.database.marked()
-        if (
-            marked is None or marked.mark != mark or marked.place.line != opened.place().line
-        ):  # a crash came between a commit and its marker, or this is the first opening
-            opened.marker.flush(mark)
-            opened.boundaries.reach("marker.flushed")
-        return
-    if installation.restore_state != "open":
-        outside = 0 if marked is None else marked.mark.incarnation
-        with opened.read() as reader:
-            verb = begin_restore(reader, difference, outside_incarnation=outside)
-        opened.writer.ask(verb)

@@ -17,8 +17,9 @@ AS = ("restored", "moved", "clone")
 class Restore:
     """`app.restore`."""
 
-    def __init__(self, opened: Callable[[], Opened]) -> None:
+    def __init__(self, opened: Callable[[], Opened], attested: Callable[[], Opened] | None = None) -> None:
         self._opened = opened
+        self._attested = attested or opened  # opens it also where this host may not yet judge
 
     def status(self) -> dict[str, Any]:
         """`{recognised_by, suspended, in_doubt, adopted, state, restored_at, incarnation}`.
@@ -32,7 +33,7 @@ class Restore:
         """A person says that this database was restored, where nothing recognised it. Suspends sending. As `status`."""
         if not reason.strip():
             raise Refused("usage", problem="name the reason")
-        opened = self._opened()
+        opened = self._attested()
         outside = None if opened.marker is None else opened.marker.read()
         with opened.read() as reader:
             verb = begin_restore(

@@ -23,6 +23,16 @@ def status(invocation: Invocation) -> Any:
     return invocation.app().restore.status()
 
 
+@restore.command("begin", data="RESTORE", shows=pages.record)
+def begin(invocation: Invocation, by: Person = None, reason: Reason = None) -> Any:
+    """Say that this database was restored, where nothing recognised it: sending is suspended. Takes a name and no secret."""
+    app = invocation.app()
+    app.open(attested=True)
+    why = asked(invocation, reason, "--reason", "How do you know")
+    person = asked(invocation, by, "--by", "Who are you")
+    return awaited(app.restore.begin(by=person, reason=why))
+
+
 @restore.command("finish", data="RESTORE", shows=pages.record)
 def finish(
     invocation: Invocation,

@@ -1,10 +1,13 @@
 """The one clock and the one source of chance. Everything else takes them as arguments."""
 
 import asyncio
+import hashlib
 import os
 import random
 import socket
 import time
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -100,12 +103,29 @@ def host_name() -> str:
     return socket.gethostname()
 
 
+@cache
+def machine_id() -> str:
+    """Tells this machine from others that have its name; "" where the system does not. The system's own id is not shown to others."""
+    for place in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        with suppress(OSError):
+            if known := Path(place).read_text().strip():
+                return hashlib.sha256(b"counterfoil " + known.encode()).hexdigest()[:16]
+    return ""
+
+
 def boot_id() -> str:
-    """Changes with every boot of this host: a lock found free proves nothing about another boot's processes."""
+    """`MACHINE.BOOT`, without the machine where none is known. The boot changes whenever this machine starts."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        return "unknown"
+        boot = "unknown"
+    return f"{machine_id()}.{boot}" if machine_id() else boot
+
+
+def machine_of(boot: str) -> str:
+    """The machine in a `boot_id`, "" where none is named."""
+    machine, named, _ = boot.partition(".")
+    return machine if named else ""
 
 
 def process_id() -> int:

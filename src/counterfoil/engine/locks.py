@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from counterfoil.engine import descriptors
-from counterfoil.engine.clock import boot_id, host_name
+from counterfoil.engine.clock import boot_id, host_name, machine_of
 
 
 class Held(Protocol):
@@ -62,7 +62,14 @@ def lock_is_free(folder: Path, worker_id: str) -> bool:
 
 
 def holder_is_gone(folder: Path, held: Held) -> bool:
-    """Another boot of this host is gone for certain; another host is never proven."""
+    """Another boot of this machine is gone for certain; another machine is never proven, though it may have this one's name.
+
+    Where nothing tells machines of one name apart, only the lock proves it: another boot may be another machine's.
+    """
     if held.host != host_name():
         return False
-    return held.boot_id != boot_id() or lock_is_free(folder, held.worker_id)
+    here, there = machine_of(boot_id()), machine_of(held.boot_id)
+    if here and there and here != there:
+        return False
+    rebooted = bool(here and there) and held.boot_id != boot_id()
+    return rebooted or lock_is_free(folder, held.worker_id)

@@ -13,7 +13,7 @@ from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.partials import Partials
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
-from counterfoil.model.installation import InstallationRecord
+from counterfoil.model.installation import HostRecord, InstallationRecord
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.gate import Gate
 from counterfoil.store.artifacts import ArtifactStore
@@ -58,6 +58,7 @@ class Opened:
     observers: Observers = field(default_factory=Observers)
     commits: Commits = field(default_factory=lambda: Commits(lambda: 0))
     partials: Partials = field(default_factory=Partials)  # what models have answered so far, for who watches
+    host_id: str | None = None  # of this host on a server; None for a file, which has one marker
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
 
     def clock_jumped(self) -> bool:
@@ -87,10 +88,11 @@ class Opened:
         with self.read() as reader:
             installation = reader.installation
             rolling = None if marked is None else reader.rolling_at(marked.mark.in_flight_batch)
+            hosts = [] if self.host_id is None else list(reader.rows(HostRecord))
         assert installation is not None, "an opened database has an installation"
         if self.marker is None:
             return None, installation, None
-        return marked, installation, compare(marked, installation, self.place(), rolling, self.still_there)
+        return marked, installation, compare(marked, installation, self.place(), rolling, self.still_there, hosts)
 
     def committed(self, run_ids: Touched) -> None:
         """Told by the writer's thread which runs a commit touched."""

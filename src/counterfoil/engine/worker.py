@@ -16,6 +16,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
 from counterfoil.engine.slots import pools_of
+from counterfoil.engine.standing import stand
 from counterfoil.engine.taking_over import notice_the_dead
 from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
@@ -162,6 +163,10 @@ class Worker:
     async def _beat(self, now: int) -> None:
         self._seen_at = now
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
+        if self.opened.host_id is not None:
+            await asyncio.to_thread(
+                stand, self.opened
+            )  # what other hosts have sent is known here too, and new ones are answered
         self._hear_quiet()
         self._left.clear()
         let_down, self._let_down = self._let_down, []

@@ -63,6 +63,12 @@ STORAGE = (
         "The database server at {location} cannot be used: {problem}.",
         "Nothing was changed there. Use PostgreSQL 14 or newer with a database in UTF8.",
     ),
+    ErrorCode(
+        "host_unvouched",
+        "The host {name} has no outside marker of this ledger, and none that has one answers for the ledger: {known}.",
+        "Nothing was sent. Start Counterfoil on one of them, then here again. Where none is left, or the database comes from a backup, say "
+        "so with `counterfoil restore begin`.",
+    ),
     ErrorCode("too_large", "{what} has {size} bytes; the limit is {limit}.", "Keep it as an artifact and pass that."),
     ErrorCode(
         "artifact_missing",

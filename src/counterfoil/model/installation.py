@@ -40,6 +40,23 @@ class LostRunRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class HostRecord:
+    """One row of `hosts`: a state folder in which this ledger has an outside marker, or that has asked to begin one.
+
+    `machine` is what tells this machine from others of its name, "" where nothing does. `line`: the server's timeline that its
+    marker followed last. `asked_at` is set while it waits for a host that is known, `vouched_by` once one has answered.
+    """
+
+    host_id: str
+    name: str
+    machine: str
+    line: int
+    asked_at: int | None
+    vouched_by: str | None
+    known_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class SuspensionRecord:
     """One row of `suspensions`: writes stopped by a person. `scope` is all, receiver:NAME or operation:ID."""
 

@@ -2,27 +2,27 @@
 
 Two files in a folder of the caller's choice: `<installation>.json`, replaced as a whole, and `<installation>.heads`,
 where one line is appended when a run parks or ends, and before the first thing leaves for it. A clone has two of its own,
-named after its path as well.
+named after its path as well. On a server each host has them in its own state folder, or several share one.
 """
 
 import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Literal
 
 from counterfoil.model.errors import Refused
-from counterfoil.model.installation import InstallationRecord
+from counterfoil.model.installation import HostRecord, InstallationRecord
 from counterfoil.store.durable_file import append_line, failures_of, replace_file
 from counterfoil.store.port import Mark, StorageError
 
 BUSY_SECONDS, PAUSE_SECONDS = 10.0, 0.005
 
-Difference = Literal["behind", "missing", "copied", "moved", "rolled", "promoted"]
+Difference = Literal["behind", "missing", "copied", "moved", "rolled", "promoted", "forgotten"]
 
 SENTENCES: dict[Difference, str] = {
     "behind": "The database is older than what was sent from it: it was restored.",
@@ -31,6 +31,7 @@ SENTENCES: dict[Difference, str] = {
     "moved": "The database has another path or file than the marker knows, and the same content.",
     "rolled": "The database has another history than the one that was sent from: it was restored and went on.",
     "promoted": "The server was promoted from a standby that commits had not waited for, or was recovered to an earlier time.",
+    "forgotten": "This host has worked with the database, which does not know it: it was restored to a time before.",
 }
 
 
@@ -55,10 +56,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What the marker holds."""
+    """What the marker holds. `host`: the host that the database knew when it was flushed, None where none was registered."""
 
     mark: Mark
     place: Place
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class OutsideMarker:
         self._folder = folder
         self._name, self._own_name = installation_id, f"{installation_id}-{_digest_of(place())}"
         self._place = place
+        self._host: str | None = None
         self._lock = Lock()
         if self._named(self._own_name, "json").exists():
             self._name = self._own_name
@@ -89,6 +92,11 @@ class OutsideMarker:
         """
         with self._lock:
             self._name = self._own_name
+
+    def registered(self, host_id: str) -> None:
+        """The database knows this host now, so a database that does not is an older one: said with each flush from here on."""
+        with self._lock:
+            self._host = host_id
 
     @property
     def _file(self) -> Path:
@@ -108,9 +116,9 @@ class OutsideMarker:
         one of another file, unless its incarnation is higher: then a restore was begun there, which takes it over.
         """
         with self._lock, failures_of("the outside marker"), self._alone():
-            marked, known = Marked(mark, self._place()), self._read()
+            marked, known = Marked(mark, self._place(), self._host), self._read()
             if known is None or _follows(marked, known):
-                self._write(marked)
+                self._write(marked if known is None or marked.host else replace(marked, host=known.host))
 
     def read(self) -> Marked | None:
         """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""
@@ -169,6 +177,7 @@ class OutsideMarker:
                     bytes.fromhex(content["rolling"]),
                 ),
                 Place(content["path"], content["inode"], content.get("line", 0), content.get("confirmed", False)),
+                content.get("host"),
             )
         except (KeyError, TypeError, ValueError) as problem:
             raise _damaged(self._file) from problem
@@ -185,6 +194,7 @@ class OutsideMarker:
             "inode": place.inode,
             "line": place.line,
             "confirmed": place.confirmed,
+            "host": marked.host,
         }
         replace_file(self._file, json.dumps(content).encode())
 
@@ -210,12 +220,14 @@ def compare(
     place: Place,
     rolling: bytes | None,
     still_there: Callable[[Place], bool],
+    hosts: Collection[HostRecord] = (),
 ) -> Difference | None:
     """How a database stands to its marker; None when it is the one that was sent from.
 
-    `rolling` is the database's rolling digest at the marker's commit (`Reader.rolling_at`), None when it has no such
-    commit. `still_there`: whether what the marker knows lies where it lay, besides this one. The database may be ahead: a
-    crash came between a commit and its marker. So after a comparison that found nothing the caller flushes the marker.
+    `rolling` is the database's rolling digest at the marker's commit (`Reader.rolling_at`), None when it has no such commit.
+    `still_there`: whether what the marker knows lies where it lay, besides this one. `hosts`: those that the database knows. The
+    database may be ahead: a crash came between a commit and its marker. So after a comparison that found nothing the caller
+    flushes the marker.
     """
     if marked is None:
         # The first commit only puts the installation there. A restored one may not know that it ever sent.
@@ -228,9 +240,21 @@ def compare(
     if mark.in_flight_batch > 0 and mark.incarnation == installation.incarnation and rolling != mark.rolling:
         return "rolled"
     if marked.place == place:
-        # Of what was sent nothing is lost; what else was, nobody can tell, unless each commit had waited for a standby.
-        return "promoted" if marked.place.line not in (0, place.line) and not marked.place.confirmed else None
+        if marked.host is not None and all(host.host_id != marked.host for host in hosts):
+            return "forgotten"
+        return "promoted" if _promoted(marked, installation, place, hosts) else None
     return "copied" if still_there(marked.place) else "moved"
+
+
+def _promoted(marked: Marked, installation: InstallationRecord, place: Place, hosts: Collection[HostRecord]) -> bool:
+    """Of what was sent nothing is lost; what else was, nobody can tell, unless each commit had waited for a standby.
+
+    Not where another host has seen this timeline, and a restore was begun since this marker was flushed: it is counted already.
+    """
+    if marked.place.line in (0, place.line) or marked.place.confirmed:
+        return False
+    begun = marked.mark.incarnation < installation.incarnation
+    return not (begun and any(host.known_at is not None and host.line == place.line for host in hosts))
 
 
 def file_still_there(known: Place, here: Place) -> bool:

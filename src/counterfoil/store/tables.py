@@ -23,6 +23,7 @@ from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
     ContractRecord,
+    HostRecord,
     IncidentRecord,
     InstallationRecord,
     LostRunRecord,
@@ -133,6 +134,7 @@ ALL: tuple[Table, ...] = (
     _table(WorkerRecord, "workers", "worker_id", evidence=False),
     _table(SuspensionRecord, "suspensions", "scope"),
     _table(LostRunRecord, "lost_runs", "run_id", evidence=False),
+    _table(HostRecord, "hosts", "host_id", evidence=False),
     _table(
         DrillRecord,
         "drills",

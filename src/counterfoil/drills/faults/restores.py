@@ -19,7 +19,7 @@ AT = (
     "run.submitted", "step.ended", "decision.accepted", "proposal.made", "operation.prepared", "review.opened", "review.answered",
     "operation.in_flight",
 )  # fmt: skip
-SUSPENDED = frozenset({"behind", "missing", "copied", "moved", "rolled", "promoted"})
+SUSPENDED = frozenset({"behind", "missing", "copied", "moved", "rolled", "promoted", "forgotten"})
 
 
 def cases(fault: str) -> Callable[[Learned], Iterator[Planned]]:

@@ -339,6 +339,17 @@ CREATE TABLE lost_runs (
     lost_from INTEGER NOT NULL
 ) STRICT;
 
+-- On a server: the hosts that work with this ledger, each with an outside marker of its own in its state folder.
+CREATE TABLE hosts (
+    host_id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    line INTEGER NOT NULL,
+    asked_at INTEGER,
+    vouched_by TEXT,
+    known_at INTEGER
+) STRICT;
+
 -- What was rehearsed: the newest passing drill of an operation, a contract and a workflow's version.
 CREATE TABLE drills (
     operation TEXT NOT NULL,

@@ -19,6 +19,7 @@ from counterfoil.model.inbox import CommentRecord, TendingRecord
 from counterfoil.model.installation import (
     BusinessKeyRecord,
     ContractRecord,
+    HostRecord,
     IncidentRecord,
     InstallationRecord,
     LostRunRecord,
@@ -259,6 +260,7 @@ def one_of_each(run_id: str) -> list[Any]:
         WorkerRecord("wrk_1", "here", "boot", 42, "{}", 1, 2, 0, None),
         SuspensionRecord("receiver:stripe", "they asked", "ana", 3, None, None),
         LostRunRecord("run_lost", 4),
+        HostRecord("host_1", "here", "m1", 1, 5, "host_2", 6),
         DrillRecord("create_refund", DIGEST, "refund", 1, "app:refund", DIGEST, 7, 40, 30, 9, 1, None, 3),
         WaiverRecord("create_refund", "until Monday", "ana", 3, 9, None, None),
         budget_named("bud_1", 1),

@@ -65,7 +65,7 @@ def simulated(world: World, network: Network, cases: set[str]) -> Generator[None
 
     replaced = [
         *_everywhere(clock.host_name, lambda: "host"),
-        *_everywhere(clock.boot_id, lambda: f"boot-{world.boot}"),
+        *_everywhere(clock.boot_id, lambda: f"machine.boot-{world.boot}"),
         *_everywhere(clock.process_id, lambda: here().number),
         *_everywhere(locks.ProcessLock, SimulatedLock),
         *_everywhere(locks.lock_is_free, lock_is_free),

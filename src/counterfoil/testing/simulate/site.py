@@ -39,9 +39,9 @@ class SimulatedApp(App):
         self.variant = variant
         self._here = opened
 
-    def open(self, founding: Founding | None = None) -> Opened:
+    def open(self, founding: Founding | None = None, *, attested: bool = False) -> Opened:
         """What this process has open."""
-        del founding
+        del founding, attested
         return self._here
 
 

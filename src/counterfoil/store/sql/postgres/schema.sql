@@ -366,6 +366,17 @@ CREATE TABLE lost_runs (
     lost_from BIGINT NOT NULL
 );
 
+-- On a server: the hosts that work with this ledger, each with an outside marker of its own in its state folder.
+CREATE TABLE hosts (
+    host_id TEXT COLLATE "C" PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    machine TEXT COLLATE "C" NOT NULL,
+    line BIGINT NOT NULL,
+    asked_at BIGINT,
+    vouched_by TEXT COLLATE "C",
+    known_at BIGINT
+);
+
 -- What was rehearsed: the newest passing drill of an operation, a contract and a workflow's version.
 CREATE TABLE drills (
     operation TEXT COLLATE "C" NOT NULL,
