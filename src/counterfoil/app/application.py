@@ -3,8 +3,8 @@
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +21,7 @@ from counterfoil.app.budgets import Budgets
 from counterfoil.app.conversations import Conversations
 from counterfoil.app.decisions import Decisions
 from counterfoil.app.declaring import Declaring
+from counterfoil.app.deployments import Deployments
 from counterfoil.app.desk import Desk
 from counterfoil.app.documents import Documents
 from counterfoil.app.drills import Drills
@@ -36,7 +37,7 @@ from counterfoil.app.located import located
 from counterfoil.app.metrics import Metrics
 from counterfoil.app.money import MoneyNoun
 from counterfoil.app.notices import Notices
-from counterfoil.app.opening import Founding, Surroundings, open_installation
+from counterfoil.app.opening import Founding, Surroundings, open_installation, open_to_look
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
 from counterfoil.app.receivers import Receivers
@@ -117,6 +118,7 @@ class App(Declaring):
         self.evidence = Evidence(self.open)
         self.access = Access(self.open, lambda: named_in(self.registry))
         self.metrics = Metrics(self.open)
+        self.deployments = Deployments(self.registry, self.open, self._looking)
 
     # ------------------------------------------------------------------ registering
 
@@ -166,14 +168,26 @@ class App(Declaring):
         if self._opened is None:
             self._process = process_id()
             self.boundaries.crash = self.boundaries.crash or _crash_point(settings.value_of("COUNTERFOIL_CRASH_AT"))
-            around = Surroundings(
-                self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of(), _gate()
-            )
+            around = self._around()
             where = located(self.db)
             self._opened = open_installation(
                 self.registry, where, settings.state_folder(), around, founding, attested=attested
             )
         return self._opened
+
+    def _around(self) -> Surroundings:
+        return Surroundings(
+            self.clock, Chance(), self.boundaries, _deadlines(), settings.environment(), _usage_of(), _gate()
+        )
+
+    @contextmanager
+    def _looking(self) -> Generator[Opened]:
+        """The database, or a copy of it at any place, to be read only: nothing is compared with the outside marker."""
+        opened = open_to_look(self.registry, located(self.db), self._around())
+        try:
+            yield opened
+        finally:
+            opened.close()
 
     def close(self) -> None:
         """Close the database. A later verb opens it again."""

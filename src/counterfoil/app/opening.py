@@ -93,6 +93,24 @@ def open_installation(
     return opened
 
 
+def open_to_look(registry: Registry, where: Located, around: Surroundings) -> Opened:
+    """An installation, or a copy of one, in which nothing will be written: its place is compared with nothing.
+
+    Raises Refused: no_database, not_ours, newer_schema.
+    """
+    clock = SteadyClock(around.clock)
+    found = where.open(clock, create=False, hooks=Hooks(), own_clock=isinstance(around.clock, SystemClock))
+    try:
+        with found.database.reader() as reader:
+            installation = reader.installation
+        if installation is None:
+            raise Refused("no_database", location=where.shown)
+        return _opened(registry, where, found, None, installation, around, clock)
+    except BaseException:
+        found.database.close()
+        raise
+
+
 def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Hooks:
     """The clock stands directly around the COMMIT: what drills and tests do at a boundary is not its time."""
 

@@ -8,6 +8,7 @@ import typer
 from counterfoil.cli import (
     checks,
     demo,
+    deploy,
     drill,
     explain,
     explore,
@@ -103,6 +104,7 @@ def root() -> typer.Typer:
         budgets,
         restore,
         database,
+        deploy.deploy,
     ):
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, metrics, money, explain):
@@ -111,7 +113,7 @@ def root() -> typer.Typer:
         each.add_to(receivers)
     for noun in (looking.workers, looking.duties, rules, receivers):
         top.typer.add_typer(noun.typer, name=noun.noun)
-    for each in (guards, checks, sandbox, demo, drill, simulate, explore, schema):
+    for each in (guards, checks, deploy, sandbox, demo, drill, simulate, explore, schema):
         each.add_to(top)
     return top.typer
 

@@ -1,8 +1,9 @@
 """Waiting calls of a run: signals, sleep, timeouts, children, branches, and messages."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -122,8 +123,20 @@ async def timeout(execution: Execution, duration: timedelta) -> AsyncGenerator[N
         branch.scopes.remove(scope)
 
 
+@contextmanager
+def _not_begun(bodies: Sequence[Coroutine[Any, Any, Any]]) -> Generator[None]:
+    """Where the call itself is refused nobody will await its bodies: Python would complain of each, in the user's log."""
+    try:
+        yield
+    except BaseException:
+        for body in bodies:
+            if inspect.iscoroutine(body) and inspect.getcoroutinestate(body) == inspect.CORO_CREATED:
+                body.close()
+        raise
+
+
 async def gather(execution: Execution, bodies: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
-    with execution.call("gather", str(len(bodies))) as position:
+    with _not_begun(bodies), execution.call("gather", str(len(bodies))) as position:
         branches = [_child_branch(execution, f"{position}.{n}.") for n in range(len(bodies))]
         parts = [execution.open_branch(branch, body) for branch, body in zip(branches, bodies, strict=True)]
         return await _joined(execution, position, parts)
@@ -170,7 +183,7 @@ class Joined:
 
 def branch(execution: Execution, body: Coroutine[Any, Any, Any]) -> Joined:
     """Starts the body now, in a branch of its own. What comes back is awaited for its result."""
-    with execution.call("branch", None) as position:
+    with _not_begun((body,)), execution.call("branch", None) as position:
         part = execution.open_branch(_child_branch(execution, f"{position}.0."), body)
     execution.parts.append(part)
     return Joined(execution, position, part)

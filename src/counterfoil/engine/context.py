@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from counterfoil.engine import call_decide, call_document, call_perform, call_step, call_wait
+from counterfoil.engine import call_changed, call_decide, call_document, call_perform, call_step, call_wait
 from counterfoil.engine.asking import Versions
 from counterfoil.engine.call_tool import planned_knowing
 from counterfoil.engine.clock import Random, seeded
@@ -93,6 +93,9 @@ class EmbeddedRun:
     async def child(self, workflow: Any, input: Any, *, request_id: str) -> Any:
         await planned_knowing(self._execution, f"the run of {workflow.name}")
         return await call_wait.child(self._execution, workflow, input, request_id)
+
+    async def changed(self, change: str) -> bool:
+        return await call_changed.changed(self._execution, change)
 
     async def message(self, role: Literal["user", "agent"], text: str) -> None:
         await call_wait.message(self._execution, role, text)

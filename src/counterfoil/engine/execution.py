@@ -50,6 +50,7 @@ class Execution:
         self.turns = Turns(self.journal, self.branches, self.activity.set)
         self.drivers: dict[str, asyncio.Task[None]] = {}
         self.failures = Failures()
+        self.unchanged: set[str] = set()  # the changes before which this run passed here: `run.changed`
         self.lineage: tuple[str, ...] = ()  # the runs whose answer this one revises
         self.parts: list[asyncio.Task[Any]] = []
         self.broken: BaseException | None = None

@@ -110,6 +110,13 @@ class Run(Protocol):
         """Another run, and its result. Raises StepFailed when it did not complete."""
         ...
 
+    async def changed(self, change: str) -> bool:
+        """Whether this run goes the new way of a change inside a version; runs whose record was written before it do not.
+
+        The same answer at every replay and everywhere in a run. Where branches run side by side, ask before they begin.
+        """
+        ...
+
     async def message(self, role: Literal["user", "agent"], text: str) -> None:
         """Append to the conversation."""
         ...

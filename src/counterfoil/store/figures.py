@@ -21,6 +21,10 @@ class Figures(Protocol):
         """How many runs are parked, by reason."""
         ...
 
+    def open_versions(self) -> list[tuple[str, int, str, int]]:
+        """(workflow, version, state, how many) of the runs that have not ended."""
+        ...
+
     def open_incidents(self) -> int:
         """How many incidents wait for a person."""
         ...

@@ -25,6 +25,10 @@ class SqlFigures:
         """How many runs are parked, by reason."""
         return dict(self._questions.ask("parked_by_reason"))
 
+    def open_versions(self) -> list[tuple[str, int, str, int]]:
+        """(workflow, version, state, how many) of the runs that have not ended."""
+        return list(self._questions.ask("open_by_version"))
+
     def open_incidents(self) -> int:
         """How many incidents wait for a person."""
         return self._questions.ask("open_incidents").get

@@ -50,6 +50,10 @@ class Frame(Protocol):
     root: Place
 
     async def ask(self, call: Call, title: str) -> Said: ...
+    def changed(self, change: str) -> bool:
+        """Temporal's own marker of a change in a workflow's code."""
+        ...
+
     async def child(self, definition: Workflow[Any, Any], plain: Any, request_id: str) -> str:
         """Start it, or find it. Gives the request id of its run in the ledger."""
         ...
@@ -64,6 +68,7 @@ class TemporalRun:
         self.told: list[tuple[CounterfoilError, int | None]] = []  # each failure, with the entry that says so
         self.now: Callable[[], datetime] = self._now
         self.uuid: Callable[[], UUID] = self._uuid
+        self.changed: Callable[[str], Awaitable[bool]] = self._changed
         self.random: Callable[[], float] = self._random
 
     # ------------------------------------------------------------------ time and chance
@@ -178,6 +183,9 @@ class TemporalRun:
         asked = {"workflow": workflow.name, "version": workflow.version, "input": plain, "request_id": stored}
         value = await self._asked("child", f"child {workflow.name}", asked)
         return loaded(signature.result, value, where=f"the result of {workflow.name}")
+
+    async def _changed(self, change: str) -> bool:
+        return self._frame.changed(change)
 
     async def message(self, role: Literal["user", "agent"], text: str) -> None:
         await self._asked("message", "message", {"role": role, "text": text})

@@ -221,6 +221,10 @@ class Executed:
             summary=title,
         )
 
+    def changed(self, change: str) -> bool:
+        """Temporal's `patched`."""
+        return workflow.patched(change)
+
     async def child(self, definition: Workflow[Any, Any], plain: Any, request_id: str) -> str:
         """Start it, or find the one that was started. Gives the request id of its run."""
         workflow_id = workflow_id_for(definition.name, request_id)

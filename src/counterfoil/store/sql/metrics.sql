@@ -20,6 +20,11 @@ SELECT role, opened_at FROM reviews INDEXED BY reviews_open_role WHERE state = '
 -- how many runs are parked, and why
 SELECT reason, count(*) FROM runs INDEXED BY runs_parked_reason WHERE state = 'parked' GROUP BY reason;
 
+-- name: open_by_version
+-- how many runs of each version have not ended, by state
+SELECT workflow, workflow_version, state, count(*) FROM runs WHERE state IN ('pending', 'running', 'waiting', 'parked')
+GROUP BY workflow, workflow_version, state ORDER BY workflow, workflow_version, state;
+
 -- name: open_incidents
 -- how many incidents wait for a person
 SELECT count(*) FROM incidents INDEXED BY incidents_open WHERE closed_at IS NULL;

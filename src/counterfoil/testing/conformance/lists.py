@@ -1,5 +1,6 @@
 """The lists that people look at."""
 
+from collections import Counter
 from dataclasses import replace
 
 from counterfoil.model.conversation import SignalRecord
@@ -67,6 +68,16 @@ def runs_by_state_workflow_and_reason(bench: Bench) -> None:
         assert [run.number for run in lists.runs(state="running", workflow="refund", before=7).items] == [1]
         page = lists.runs(state="running", limit=2)
         assert ([run.number for run in page.items], page.next_cursor) == ([7, 6], 6)
+
+
+def open_runs_by_version(bench: Bench) -> None:
+    """Runs that have not ended are counted by workflow, version and state."""
+    database = _seven_runs(bench)
+    with database.reader() as reader:
+        found = reader.figures.open_versions()
+        open_runs = [run for run in reader.lists.runs(limit=50).items if not run.state.ended]
+    counted = Counter((run.workflow, run.workflow_version, run.state.value) for run in open_runs)
+    assert found == sorted((*of, count) for of, count in counted.items())
 
 
 def operations_by_status_and_receiver(bench: Bench) -> None:
