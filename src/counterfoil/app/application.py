@@ -193,6 +193,7 @@ class App(Declaring):
         """Close the database. A later verb opens it again."""
         opened, self._opened = self._opened, None
         if opened is not None:
+            self.ledger.close()
             opened.close()
 
     async def submit(

@@ -5,18 +5,20 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from counterfoil.app.submitted import POLL_US, waits_for_person
+from counterfoil.engine.leases import StopIsOver
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.presence import Presence
 from counterfoil.engine.reused import LookNow
 from counterfoil.engine.worker import Worker
 from counterfoil.engine.writer import Touched
 from counterfoil.model.operation import OperationRecord
-from counterfoil.model.run import RunRecord
+from counterfoil.model.run import ParkReason, RunRecord, RunState
 from counterfoil.store.port import Reader
 
 PATIENCE_US = 30_000_000  # for a run that is not driven here: as long as a lease
 
 
-async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
+async def driven(opened: Opened, presence: Presence, run_id: str, workflow: str) -> RunRecord:
     """The run as it ended, or as it waits for a person.
 
     Another run may carry the same intention (business key): one of this `workflow` has no worker of its own and is driven
@@ -24,7 +26,8 @@ async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
     does not end in time.
     """
     until = opened.clock.now_us() + PATIENCE_US
-    async with _Driving(opened).begun(run_id) as driving:
+    await _taken_up(opened, run_id)
+    async with _Driving(opened, presence).begun(run_id) as driving:
         while True:
             driving.changed.clear()
             with opened.read() as reader:
@@ -44,6 +47,18 @@ async def driven(opened: Opened, run_id: str, workflow: str) -> RunRecord:
             await opened.clock.wait(driving.changed, opened.clock.now_us() + POLL_US)
 
 
+async def _taken_up(opened: Opened, run_id: str) -> None:
+    """What it was parked for, that nobody drove it or with other code, is over: its caller drives it."""
+    with opened.read() as reader:
+        run = reader.get(RunRecord, run_id)
+    if (
+        run is not None
+        and run.state is RunState.PARKED
+        and run.reason in (ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
+    ):
+        await opened.write(StopIsOver(run_id))
+
+
 def _left(first: RunRecord, workflow: str, now: int, until: int) -> bool:
     return first.workflow != workflow and not first.state.ended and now >= until
 
@@ -60,9 +75,10 @@ def _carrier(reader: Reader, run: RunRecord) -> RunRecord | None:
 class _Driving:
     """A worker of this process for each run that it drives. `changed` is set by commits that touch one."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: Opened, presence: Presence) -> None:
         self.changed = asyncio.Event()
         self._opened = opened
+        self._presence = presence
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
 
     @asynccontextmanager
@@ -87,7 +103,7 @@ class _Driving:
     def add(self, run_id: str) -> None:
         """Unless somebody else drives it: a claim is compare-and-set."""
         if run_id not in self._workers:
-            worker = Worker(self._opened, only=frozenset({run_id}))
+            worker = Worker(self._opened, only=frozenset({run_id}), presence=self._presence)
             self._workers[run_id] = (worker, asyncio.create_task(worker.run()))
 
     def check(self) -> None:

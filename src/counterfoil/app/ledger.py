@@ -1,5 +1,6 @@
 """The ledger alone: an operation from anybody's function, without a workflow of one's own."""
 
+import threading
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from counterfoil.engine.call_perform import receipt_of
 from counterfoil.engine.definitions import Operation, Registry, Workflow, dumped, loaded, signature_of
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.port import Run
+from counterfoil.engine.presence import Presence, leave, shared
 from counterfoil.engine.submission import submission
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
@@ -64,6 +66,8 @@ class Ledger:
 
     def __init__(self, app: "App") -> None:
         self._app = app
+        self._presence: tuple[Opened, Presence] | None = None
+        self._lock = threading.Lock()
 
     async def perform(self, operation: Operation[P, R], payload: P, *, identity: str) -> R:
         """Once per identity, whatever crashes, in as many processes as ask at once.
@@ -98,7 +102,7 @@ class Ledger:
             raise Refused(
                 "identity_conflict", identity=identity, stored=details["stored"], given=details["given"]
             ) from refused
-        run = await driven(opened, verb.run_id, NAME)
+        run = await driven(opened, self._shared(opened), verb.run_id, NAME)
         if run.run_id != verb.run_id:
             raise unresolved(opened, run)
         succeeded = _succeeded(opened, run)
@@ -106,6 +110,20 @@ class Ledger:
             # Whatever became of the run: what has happened must never be heard as a failure.
             return receipt_of(opened, operation, succeeded)
         raise _failure_of(opened, run) or unresolved(opened, run)
+
+    def close(self) -> None:
+        """Its application is closed: nobody performs here any more."""
+        with self._lock:
+            presence, self._presence = self._presence, None
+        if presence is not None:
+            leave(*presence)
+
+    def _shared(self, opened: Opened) -> Presence:
+        """One for every call, from any thread."""
+        with self._lock:
+            if self._presence is None or self._presence[0] is not opened:
+                self._presence = (opened, shared(opened))
+            return self._presence[1]
 
     def holding(self, name: str) -> AbstractContextManager[None]:
         """While the block is open nobody else holds this name, in any process: for what must go on in one place only.

@@ -1,5 +1,7 @@
 """What is held and may go on: for each pool that somebody waits for, as many runs as there is room for."""
 
+from collections.abc import Collection
+
 from counterfoil.engine.definitions import Registry
 from counterfoil.model.run import RunRecord
 from counterfoil.model.slots import SlotRecord, TapRecord, receiver_pool, workflow_pool
@@ -9,21 +11,30 @@ from counterfoil.store.port import Reader
 AT_ONCE = 64  # of one pool at one look: whoever waits for what has no limit here any more goes on in portions
 
 
-def may_go_on(reader: Reader, registry: Registry, now: int, free: int) -> list[RunRecord]:
-    """Held runs for which there is room, the longest waiting first in each pool. Whether there is, their claims decide.
+def may_go_on(
+    reader: Reader, registry: Registry, names: Collection[str], now: int, free: int, passed: Collection[str]
+) -> list[RunRecord]:
+    """Held runs of these versions for which there is room, the longest waiting first in each pool. Whether there is, their
+    claims decide.
 
-    `free`: how many this worker can take.
+    `free`: how many this worker can take. Those that are `passed` are left.
     """
     found: list[RunRecord] = []
     for pool in reader.due.held_pools():
-        places = min(_room(reader, registry, pool, now), free - len(found))
+        places = min(_places(reader, registry, pool, now), free - len(found))
         if places > 0:
-            runs = [reader.get(RunRecord, run_id) for run_id in reader.due.held_for(pool, places)]
-            found += [run for run in runs if run is not None]
+            ids = reader.due.held_for(pool, names, places + len(passed))
+            runs = [reader.get(RunRecord, run_id) for run_id in ids if run_id not in passed]
+            found += [run for run in runs if run is not None][:places]
     return found
 
 
-def _room(reader: Reader, registry: Registry, pool: str, now: int) -> int:
+def has_room(reader: Reader, registry: Registry, pool: str, now: int) -> bool:
+    """Whether one more may go on."""
+    return _places(reader, registry, pool, now) > 0
+
+
+def _places(reader: Reader, registry: Registry, pool: str, now: int) -> int:
     receiver = next((each for name, each in registry.receivers.items() if receiver_pool(name) == pool), None)
     taken = sum(1 for slot in reader.find(SlotRecord, "pool", pool) if slot.until is None or slot.until > now)
     if receiver is not None:

@@ -207,7 +207,7 @@ class Renew(RunVerb):
 
 @dataclass(frozen=True, slots=True)
 class HolderGone(RunVerb):
-    """The holder's process lock was found free on its own host: it is dead, so the lease ends now."""
+    """Whoever drove it does so no more: its process lock is free on its own host, or it says so itself. The lease ends now."""
 
     worker_id: str
     fence: int

@@ -11,6 +11,7 @@ from counterfoil.engine.clock import Chance, SteadyClock
 from counterfoil.engine.definitions import Registry
 from counterfoil.engine.observing import Commits, Observers
 from counterfoil.engine.partials import Partials
+from counterfoil.engine.under_way import UnderWay
 from counterfoil.engine.verb import Deadlines
 from counterfoil.engine.writer import Touched, Writer
 from counterfoil.model.installation import HostRecord, InstallationRecord
@@ -59,6 +60,7 @@ class Opened:
     commits: Commits = field(default_factory=lambda: Commits(lambda: 0))
     partials: Partials = field(default_factory=Partials)  # what models have answered so far, for who watches
     host_id: str | None = None  # of this host on a server; None for a file, which has one marker
+    under_way: UnderWay = field(default_factory=UnderWay)  # the attempts of this process
     session: str = ""  # this opening's own name: a key whose scope is the session is good only within it
 
     def clock_jumped(self) -> bool:

@@ -12,9 +12,11 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
+from counterfoil.engine.kept_place import kept_place
 from counterfoil.engine.receipts import kept_receipt
 from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
+from counterfoil.engine.under_way import Sent
 from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model.codec import digest_of, parsed
 from counterfoil.model.contract import Meaning
@@ -41,7 +43,7 @@ class AttemptGate:
     def __init__(self, execution: Execution, target: Target, timeout_us: int) -> None:
         self._execution = execution
         self._target = target
-        self._timeout_us = timeout_us
+        self.lasts_us = timeout_us + MARGIN_US  # from when it is marked in flight
         self._boot_deadline = 0
         self._wall_deadline = 0
         self.attempt: AttemptRecord | None = None
@@ -52,8 +54,8 @@ class AttemptGate:
         # Readings taken before the in-flight verb is queued: a writer that was slow, or a process that slept, eats its own
         # time. The earlier of a clock that counts sleep and the wall clock ends the attempt.
         clock = self._execution.opened.clock
-        self._boot_deadline = clock.boot_us() + self._timeout_us + MARGIN_US
-        self._wall_deadline = clock.now_us() + self._timeout_us + MARGIN_US
+        self._boot_deadline = clock.boot_us() + self.lasts_us
+        self._wall_deadline = clock.now_us() + self.lasts_us
         run = self._execution.run
         return MarkInFlight(
             run.run_id,
@@ -160,6 +162,13 @@ async def attempt(
     execution: Execution, operation: Operation[Any, Any], record: OperationRecord, target: Target, payload: Any
 ) -> None:
     """One try. What happened is said by the contract over the exchange; the function's return value only types the receipt."""
+    with execution.opened.under_way.attempt(execution.worker_id):
+        await _tried(execution, operation, record, target, payload)
+
+
+async def _tried(
+    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, target: Target, payload: Any
+) -> None:
     gate = AttemptGate(execution, target, int(operation.contract.request_timeout.total_seconds() * 1_000_000))
     with execution.opened.read() as reader:
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
@@ -169,14 +178,18 @@ async def attempt(
     signature = signature_of(operation.function, skip=1)
     result: Any = None
     problem: BaseException | None = None
+    sent = Sent(operation.function, execution.opened.under_way, execution.worker_id)
     try:
-        result = await invoke(operation.function, call, payload)
+        async with kept_place(execution.opened, target.tap, gate.lasts_us, lambda: gate.attempt):
+            result = await invoke(sent.function, call, payload)
         if gate.attempt is None and not gate.ruled_otherwise:
             problem = RuntimeError("the operation's function returned without a write")
     except AttemptOver:
         pass
     except (Exception, asyncio.CancelledError) as raised:
         problem = raised
+    if sent.goes_on and problem is not None:
+        raise problem  # its loop ends, and its thread goes on: nothing says that nothing more leaves
     call.http.shut()  # a write that the tool left running must not send after its sender is recorded gone
     if gate.attempt is None:
         await _before_any_byte(execution, record, problem)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterfoil.engine.definitions import Workflow
+from counterfoil.engine.waking import waited
 from counterfoil.model.codec import compact, parsed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord, RunState
@@ -71,11 +72,16 @@ def release(tx: Transaction, run: RunRecord) -> None:
 
 def hold(tx: Transaction, run: RunRecord, pool: Pool) -> None:
     """It stays as it is, and says for what it waits. An entry once; its deadline moves on while it is held."""
-    within: int = parsed(run.budget)["owner"]["within_us"]
-    held = changed(run, held_for=pool.name, due_at=tx.now + LOOK_US)
+    owner: dict[str, Any] = parsed(run.budget)["owner"]
+    within: int = owner["within_us"]
+    # Whatever it waited for before is over, a person's answer too: that time ends here.
+    held = changed(
+        waited(run, tx.now), held_for=pool.name, due_at=tx.now + LOOK_US,
+        reason="slot" if run.state is RunState.WAITING else run.reason, owner=owner["name"], owner_then=owner["then"],
+    )  # fmt: skip
     sentence = waits_for_slot(pool.name, pool.limit, pool.limit)
     left = (run.deadline_at or 0) - tx.now
-    if run.held_for == pool.name and run.sentence == sentence and left > within // 2:
+    if changed(held, due_at=run.due_at) == run and run.sentence == sentence and left > within // 2:
         tx.put(held)
         return
     deadline = tx.now + within

@@ -1,7 +1,8 @@
 """The limits of a receiver, kept by all workers in the transaction that marks in flight.
 
-A slot is a row that ends with its attempt, or at the attempt's deadline: a worker that dies leaks none. The bucket is a row of
-its own. Batches of all workers follow one another, so both are exact, and nothing is drawn ahead that could be lost.
+A slot is a row that ends with its attempt, or at the attempt's deadline, which a sender that lives prolongs: a worker that dies
+leaks none. The bucket is a row of its own. Batches of all workers follow one another, so both are exact, and nothing is drawn
+ahead that could be lost.
 """
 
 from dataclasses import dataclass

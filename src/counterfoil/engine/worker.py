@@ -5,17 +5,16 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from counterfoil.engine.administration import RegisterWorker, WorkerSeen, WorkerStopped
-from counterfoil.engine.clock import boot_id, host_name, process_id
+from counterfoil.engine.administration import WorkerSeen, WorkerStopped
 from counterfoil.engine.finish import Overdue, Park
-from counterfoil.engine.held import may_go_on
 from counterfoil.engine.isolation import Isolate, Isolation
 from counterfoil.engine.leases import HEARTBEAT_US, Claim, DiedAlone, HandOver, StopIsOver, died_alone
-from counterfoil.engine.locks import ProcessLock
 from counterfoil.engine.opened import Opened
+from counterfoil.engine.presence import Presence
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
 from counterfoil.engine.slots import pools_of
+from counterfoil.engine.sought import Sought
 from counterfoil.engine.standing import stand
 from counterfoil.engine.taking_over import notice_the_dead
 from counterfoil.engine.writer import Touched
@@ -28,9 +27,6 @@ from counterfoil.store.port import Reader, StorageError
 POLL_US = 50_000  # how often another process's commits are looked for
 SUSPECT = 2  # after so many crashes a run is driven alone
 DRAIN_S = 25.0  # service managers kill after 30 s
-ALL = 1 << 31
-ELSEWHERE = 50  # due runs of versions that are not here, looked at in one look
-MOST_LEFT = 1000  # and between two heartbeats
 
 
 class Worker:
@@ -38,7 +34,7 @@ class Worker:
 
     `outages`: how the database failed runs that were driven here. They are given back.
     With `isolate` suspects run in processes of their own. Without, in this one, with nothing beside them. `only` restricts
-    it to these runs, `queues` to the workflows that declare one of them.
+    it to these runs, `queues` to the workflows that declare one of them. `presence`: the caller's, who begins and ends it.
     """
 
     def __init__(
@@ -49,9 +45,11 @@ class Worker:
         only: frozenset[str] | None = None,
         isolate: Isolate | None = None,
         queues: frozenset[str] | None = None,
+        presence: Presence | None = None,
     ) -> None:
         self.opened = opened
-        self.worker_id = f"wrk_{opened.chance.hex(80)}"
+        self._own = Presence(opened) if presence is None else None
+        self.worker_id = (presence or self._own or Presence(opened)).worker_id
         self.problems: list[BaseException] = []
         self.outages: list[StorageError] = []
         self._concurrency = concurrency
@@ -62,7 +60,8 @@ class Worker:
             for known, workflow in opened.registry.workflows.items()
             if queues is None or workflow.queue in queues
         }
-        self._names = frozenset(f"{name}/{version}" for name, version in self._workflows)
+        names = frozenset(f"{name}/{version}" for name, version in self._workflows)
+        self._sought = Sought(opened.registry, names, only)
         self._runners: dict[str, Runner] = {}
         self._parts: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -78,10 +77,10 @@ class Worker:
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Drive until `stop`, or with `until_idle` until nothing is due and nothing is driven."""
-        queues = None if self._queues is None else tuple(sorted(self._queues))
-        verb = RegisterWorker(self.worker_id, host_name(), boot_id(), process_id(), self.versions(), queues)
-        with ProcessLock(self.opened.locks, self.worker_id):
-            await self.opened.write(verb)
+        try:
+            if self._own is not None:
+                queues = None if self._queues is None else tuple(sorted(self._queues))
+                await self.opened.write(self._own.begin(self.versions(), queues))
             await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
             self.opened.listeners.add(self._committed)
             try:
@@ -89,18 +88,24 @@ class Worker:
             finally:
                 self.opened.listeners.discard(self._committed)
                 await self._drain()
-                with suppress(CounterfoilError):
-                    await self.opened.write(WorkerStopped(self.worker_id))
+                if self._own is not None:
+                    with suppress(CounterfoilError):
+                        await self.opened.write(WorkerStopped(self.worker_id))
+        finally:
+            if self._own is not None:
+                self._own.end()
 
     def versions(self) -> dict[str, list[int]]:
-        """The workflows that it drives, each with its versions."""
+        """The workflows that it drives, each with its versions; none where it is for certain runs alone."""
         found: dict[str, list[int]] = {}
-        for name, version in self._workflows:
+        for name, version in () if self._only is not None else self._workflows:
             found.setdefault(name, []).append(version)
         return found
 
     async def _take_up_parked(self, *reasons: ParkReason) -> None:
         """Runs whose stop is over by itself: their code has come with this worker, or the clocks agree again."""
+        if self._only is not None:
+            return
         for reason in reasons:
             before: int | None = None
             while True:
@@ -136,16 +141,11 @@ class Worker:
             driving = self._runners or (self._isolation is not None and self._isolation.busy)
             if until_idle and not claimed and not driving and not self._wake.is_set() and not self._anything_due():
                 return
-            await self.opened.clock.wait(self._wake, self._next_look())
+            await self.opened.clock.wait(self._wake, self.opened.clock.now_us() + POLL_US)
 
     def _anything_due(self) -> bool:
         with self.opened.read() as reader:
-            if self._only is None:
-                now = self.opened.clock.now_us()
-                return bool(reader.due.of(self._names, now, 1) or reader.due.held_pools())
-            mine = [reader.get(RunRecord, run_id) for run_id in self._only - self._left]
-            due = min((run.due_at for run in mine if run is not None and run.due_at is not None), default=None)
-        return due is not None and due <= self.opened.clock.now_us()
+            return self._sought.anything(reader, self.opened.clock.now_us(), self._left)
 
     async def _turn(self) -> int:
         """Show that this worker lives, notice others, claim what is due. Gives how many runs were taken."""
@@ -155,18 +155,12 @@ class Worker:
         self._notice_others()
         return await self._claim(now)
 
-    def _next_look(self) -> int:
-        """No later than the next due run; soon enough to see other processes' commits."""
-        now = self.opened.clock.now_us()
-        return now + POLL_US
-
     async def _beat(self, now: int) -> None:
         self._seen_at = now
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
         if self.opened.host_id is not None:
-            await asyncio.to_thread(
-                stand, self.opened
-            )  # what other hosts have sent is known here too, and new ones are answered
+            # What other hosts have sent is known here too, and new ones are answered.
+            await asyncio.to_thread(stand, self.opened)
         self._hear_quiet()
         self._left.clear()
         let_down, self._let_down = self._let_down, []
@@ -231,35 +225,29 @@ class Worker:
         with self.opened.read() as reader:
             # The database's time never goes back: after a wall clock that did, it is ahead of this host's.
             now = max(now, reader.installation.clock_us if reader.installation else 0)
-            due_runs = self._held(reader, now, free)
-            known = {run.run_id for run in due_runs}
-            due = [run_id for run_id in self._due(reader, now, free) if run_id not in known and self._mine(run_id)]
-            due_runs += [run for run_id in due if (run := reader.get(RunRecord, run_id)) is not None]
-        suspects = [run for run in due_runs if _suspect(run)]
+            found = self._sought.found(reader, now, free + len(self._queued), self._left.union(self._runners))
+        suspects = [run for run in found if _suspect(run)]
         self._queued = {run.run_id for run in suspects}
         if suspects and self._isolation is None:
             # A run that brought its worker down before is driven with nothing beside it: if it does so again, it was this
             # run. Nothing else is taken up until this worker is empty, so that the suspect gets its turn.
-            due_runs = [] if self._runners else suspects[:1]
-        return sum(await asyncio.gather(*(self._take(run) for run in due_runs)))
+            found = [] if self._runners else suspects[:1]
+        return sum(await asyncio.gather(*(self._take(run) for run in self._with_room(found, free))))
 
-    def _held(self, reader: Reader, now: int, free: int) -> list[RunRecord]:
-        """Runs that waited for room. They come before those that come new."""
-        found = may_go_on(reader, self.opened.registry, now, free)
-        return [
-            run for run in found if self._mine(run.run_id) and (run.workflow, run.workflow_version) in self._workflows
-        ]
+    def _with_room(self, found: list[RunRecord], free: int) -> list[RunRecord]:
+        """As many as this worker may drive at once, and beside them whatever takes no place here."""
+        chosen: list[RunRecord] = []
+        for run in found:
+            placed = self._driven_here(run)
+            if not placed or free > 0:
+                chosen.append(run)
+                free -= placed
+        return chosen
 
-    def _due(self, reader: Reader, now: int, free: int) -> list[str]:
-        """Runs of the versions that are here, and some of those that are not: somebody must see that nobody takes them."""
-        if self._only is not None:
-            return reader.due.any(now, ALL)
-        own = reader.due.of(self._names, now, free + len(self._left) + len(self._runners) + len(self._queued))
-        looked = len(self._left)
-        return own + (reader.due.elsewhere(self._names, now, looked + ELSEWHERE) if looked < MOST_LEFT else [])
-
-    def _mine(self, run_id: str) -> bool:
-        return run_id not in self._left and run_id not in self._runners and (self._only is None or run_id in self._only)
+    def _driven_here(self, run: RunRecord) -> bool:
+        """Not one that is only moved, is without code here, or is driven in a process of its own."""
+        has_code = (run.workflow, run.workflow_version) in self._workflows or bool(run.cancel_asked)
+        return has_code and run.state is not RunState.PARKED and (self._isolation is None or not _suspect(run))
 
     def _alone(self) -> bool:
         return any(runner.run.crashes >= SUSPECT for runner in self._runners.values())
@@ -275,10 +263,17 @@ class Worker:
         if self._isolation is not None and _suspect(run):
             await self._apart(run, self._isolation)
             return 0
-        lost = run.worker_id if run.state is RunState.RUNNING else None
-        pools = pools_of(run, workflow)
-        verb = Claim(run.run_id, self.worker_id, self.opened.deadlines, _suspect(run), lost, pools, run.held_for)
-        claimed = await self.opened.write(verb)
+        claimed = await self.opened.write(
+            Claim(
+                run.run_id,
+                self.worker_id,
+                self.opened.deadlines,
+                alone=_suspect(run),
+                holder=run.worker_id if run.state is RunState.RUNNING else None,
+                pools=pools_of(run, workflow),
+                held_for=run.held_for,
+            )
+        )
         if claimed is None:
             return 0
         self._start(claimed, workflow)
@@ -288,7 +283,7 @@ class Worker:
         """A suspect is never driven here, so that it cannot take the others down. One that died alone is claimed no more."""
         if died_alone(run):
             await self.opened.write(DiedAlone(run.run_id))
-        elif not isolation.busy and run.run_id not in self._left:
+        elif not isolation.busy:
             isolation.start(run.run_id)  # else it stays due: its turn comes, here or elsewhere
 
     async def _suspect_left(self, run_id: str, status: int | None) -> None:

@@ -27,6 +27,6 @@ class DueReader(Protocol):
         """The pools for which runs wait."""
         ...
 
-    def held_for(self, pool: str, limit: int) -> list[str]:
-        """Ids of runs that wait for room in a pool, the longest first."""
+    def held_for(self, pool: str, versions: Collection[str], limit: int) -> list[str]:
+        """Ids of runs of these versions that wait for room in a pool, the longest first."""
         ...

@@ -83,6 +83,9 @@ class ReadingPool:
             except psycopg.OperationalError:
                 connection.close()
                 self._drop_idle()
+            except BaseException:
+                connection.close()
+                raise
         connection = connect(self._address)
         try:
             return connection, connection.execute(text(statements))

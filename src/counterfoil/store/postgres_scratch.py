@@ -26,8 +26,10 @@ def scratch_address(address: PostgresAddress) -> PostgresAddress:
 def scratch_schema(address: PostgresAddress) -> Generator[PostgresAddress, None, None]:
     """As `scratch_address`; it goes at the end. Raises StorageError."""
     scratch = scratch_address(address)
-    yield scratch
-    drop(scratch)
+    try:
+        yield scratch
+    finally:
+        drop(scratch)
 
 
 def drop(scratch: PostgresAddress) -> None:

@@ -32,9 +32,9 @@ class SqlDue:
         """The pools for which runs wait."""
         return self._ids("held_pools")
 
-    def held_for(self, pool: str, limit: int) -> list[str]:
-        """Runs that wait for a pool, the longest first."""
-        return self._ids("held_for", pool=pool, limit=limit)
+    def held_for(self, pool: str, versions: Collection[str], limit: int) -> list[str]:
+        """Runs of these versions that wait for a pool, the longest first."""
+        return self._ids("held_for", pool=pool, limit=limit, versions=compact(sorted(versions)))
 
     def _ids(self, name: str, **asked: str | int) -> list[str]:
         return [row[0] for row in self._questions.ask(name, asked)]

@@ -201,7 +201,9 @@ class Hand(Worker):
         self._relayed_at = now
         with self.opened.read() as reader:
             now = max(now, reader.installation.clock_us if reader.installation else 0)
-            due = [reader.get(RunRecord, run_id) for run_id in reader.due.of(self._told, now, AT_ONCE)]
+            # Those of another namespace stay due until its own processes tell it: they stand in nobody's way.
+            ids = reader.due.of(self._told, now, AT_ONCE + len(self._left))
+            due = [reader.get(RunRecord, run_id) for run_id in ids if run_id not in self._left]
         for run in due:
             origin = None if run is None else Origin.of(run.workflow, run.request_id)
             if run is not None and origin is not None:
@@ -216,6 +218,7 @@ class Hand(Worker):
         if run.state not in (RunState.PENDING, RunState.WAITING) or fresh or run.due_at is None:
             return
         if origin.namespace != self.client.namespace:
+            self._left.add(run.run_id)
             return
         if await self.opened.write(TakeRelay(run.run_id, run.due_at, AGAIN_US)):
             await self._tell(run, origin.workflow_id)

@@ -30,8 +30,11 @@ WITH RECURSIVE pools (pool) AS (
 SELECT pool FROM pools WHERE pool IS NOT NULL;
 
 -- name: held_for
--- the runs that wait for a pool, the longest first
-SELECT run_id FROM runs WHERE held_for = :pool AND state IN ('pending', 'waiting') ORDER BY due_at LIMIT :limit;
+-- the runs of these versions that wait for a pool, the longest first
+SELECT run_id FROM runs
+WHERE held_for = :pool AND state IN ('pending', 'waiting')
+  AND workflow || '/' || workflow_version IN (SELECT value FROM json_each(:versions))
+ORDER BY due_at LIMIT :limit;
 
 -- name: next_due
 -- when the next run is due

@@ -137,9 +137,11 @@ def due_by_version_and_by_pool(bench: Bench) -> None:
         assert reader.due.of(set(), 100, 10) == []
         assert reader.due.elsewhere({"refund/2"}, 100, 1) == ["run_old"]
         assert reader.due.held_pools() == ["receiver:smtp", "workflow:refund"]
-        assert reader.due.held_for("workflow:refund", 10) == ["run_held", "run_held_late"]
-        assert reader.due.held_for("workflow:refund", 1) == ["run_held"]
-        assert reader.due.held_for("workflow:other", 10) == []
+        refunds = {"refund/2", "mail/1"}
+        assert reader.due.held_for("workflow:refund", refunds, 10) == ["run_held", "run_held_late"]
+        assert reader.due.held_for("workflow:refund", refunds, 1) == ["run_held"]
+        assert reader.due.held_for("workflow:refund", {"refund/1"}, 10) == []
+        assert reader.due.held_for("workflow:other", refunds, 10) == []
 
 
 def unresolved_operations(bench: Bench) -> None:
