@@ -6,6 +6,7 @@ import pytest
 
 from counterfoil.connectors.drilled import drills, modules
 from counterfoil.connectors.drilling import Case, Drill, Seen, Served, as_usual, play_all, wrong
+from counterfoil.connectors.serving import PLANTED
 from counterfoil.model.errors import Refused
 
 FINE = Seen(records=1, outcome="succeeded", visible=True, attempts=1, how=("reply",))
@@ -18,6 +19,9 @@ def test_one_record_or_a_visible_doubt(drill: Drill, tmp_path: Path) -> None:
     said = play_all(drill, tmp_path)
     assert said["verdict"] == "pass", said["reasons"]
     assert said["records"] == 1 and len(said["cases"]) == len(drill.cases)
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert {".db", ".log"} <= {file.suffix for file in written}
+    assert [file for file in written if PLANTED.encode() in file.read_bytes()] == [], "a credential was written down"
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Provenance, Webhook, When, gaps
+from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Meaning, Provenance, Webhook, When, gaps
 from counterfoil.model.errors import Refused
 from counterfoil.receivers.catalogue import contract, entries, entry, ids
 from counterfoil.receivers.catalogue.checking import READERS, check_contract, check_entry, reads, unread_fields
@@ -159,6 +159,20 @@ def test_a_missing_or_unknown_word_of_an_entry_is_refused() -> None:
         made = {name: value for name, value in {**table("zuora"), **wrong}.items() if value is not None}
         with pytest.raises(Misread):
             read_entry(made)
+
+
+def test_a_receiver_that_takes_no_key_is_said_so() -> None:
+    """A server that speaks a vendor's protocol and ignores its keys: nothing that is only said of a key is left."""
+
+    def find(ask: object, payload: object) -> None:
+        del ask, payload
+
+    kept = contract("stripe_v1", find=find, overrides={"key": None})
+    assert kept.key is None and kept.lookup is not None
+    about_keys = (Meaning.KEY_MISMATCH, Meaning.KEY_POISONED)
+    assert kept.classifier and all(rule.meaning not in about_keys for rule in kept.classifier)
+    assert kept.provenance is not None and not [path for path in kept.provenance.confidence if path.startswith("key.")]
+    assert contract("stripe_v1", find=find).key is not None
 
 
 def test_every_attribute_of_a_contract_has_a_reader_that_is_there() -> None:

@@ -106,8 +106,11 @@ class Play:
         await self.drive()
 
     def advance(self, duration: timedelta) -> None:
-        """Time passes for every worker."""
+        """Time passes for every worker, and for a receiver whose clock can be moved."""
         self.bench.advance(duration)
+        move = getattr(self.server, "advance", None)
+        if move is not None:
+            move(duration.total_seconds())
 
     def operations(self) -> list[dict[str, Any]]:
         """The run's operations, as OPERATION."""
@@ -139,6 +142,13 @@ async def killed_after_acceptance(play: Play) -> None:
 
 async def reply_lost(play: Play) -> None:
     """The receiver accepts, and its answer never arrives."""
+    play.server.arm("drop-reply")
+    await play.drive()
+
+
+async def key_alone(play: Play) -> None:
+    """The answer is lost, and the receiver cannot be asked: it is repeated, and the key alone makes that harmless."""
+    play.server.blind()
     play.server.arm("drop-reply")
     await play.drive()
 
@@ -179,6 +189,7 @@ def play_all(drill: Drill, folder: Path) -> dict[str, Any]:
 
     `records`: the most that one payload has left at the receiver. A server that is not here: verdict not_run.
     """
+    folder = Path(tempfile.mkdtemp(prefix=f"{drill.connector}-", dir=folder))
     said = {"connector": drill.connector, "server": drill.server, "server_kind": drill.server_kind}
     with ExitStack() as stack:
         try:

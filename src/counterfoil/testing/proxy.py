@@ -69,6 +69,9 @@ class Proxy(StandIn):
         return {**super().views(), "records": self.state}
 
     def _reply(self, request: Request, fault: Fault | None) -> Reply:
+        refused = self.refused_read(request)
+        if refused is not None:
+            return refused
         if fault is not None and fault.name in NOT_FORWARDED:
             return NOT_FORWARDED[fault.name](fault)
         if request.is_write:

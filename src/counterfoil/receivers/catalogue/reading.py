@@ -10,6 +10,7 @@ from counterfoil.model.contract import (
     Contract,
     IdempotencyKey,
     Lookup,
+    Meaning,
     Provenance,
     Reference,
     Rule,
@@ -53,7 +54,12 @@ def read_contract(table: Mapping[str, Any]) -> Contract:
 
 
 def overridden(contract: Contract, overrides: Mapping[str, Any]) -> Contract:
-    """The contract with these attributes replaced, by path: `key.account_retention`. Raises Misread for one it lacks."""
+    """The contract with these attributes replaced, by path: `key.account_retention`. Raises Misread for one it lacks.
+
+    `{"key": None}`: this receiver speaks the protocol and takes no key.
+    """
+    if overrides.get("key", contract.key) is None:
+        contract = _keyless(contract)
     for path, value in overrides.items():
         holder, _, name = path.rpartition(".")
         part: Any = getattr(contract, holder, None) if holder else contract
@@ -66,6 +72,17 @@ def overridden(contract: Contract, overrides: Mapping[str, Any]) -> Contract:
     # The word of an account is documented by whoever gives it; a claim that nobody stands behind would be refused.
     confidence = {**contract.provenance.confidence, **dict.fromkeys(overrides, "documented")}
     return replace(contract, provenance=replace(contract.provenance, confidence=confidence))
+
+
+def _keyless(contract: Contract) -> Contract:
+    """Without what is only said of a key: its answers, and how sure its claims are."""
+    about = (Meaning.KEY_MISMATCH, Meaning.KEY_POISONED)
+    rules = [rule for rule in contract.classifier if rule.meaning not in about]
+    origin = contract.provenance
+    if origin is not None:
+        said = {path: word for path, word in origin.confidence.items() if not path.startswith("key.")}
+        origin = replace(origin, confidence=said)
+    return replace(contract, key=None, classifier=rules, provenance=origin)
 
 
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:

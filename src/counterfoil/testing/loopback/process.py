@@ -1,29 +1,23 @@
 """Start a loopback server as a child process and talk to its control address."""
 
-import json
 import select
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from http.client import HTTPConnection
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
-from counterfoil.testing.loopback.digest import as_object, as_objects, parse_json
+from counterfoil.testing.loopback.controlled import Controlled, LoopbackFailed
+from counterfoil.testing.loopback.digest import as_object, parse_json
+
+__all__ = ["LoopbackFailed", "LoopbackProcess"]
 
 READY_WITHIN_SECONDS = 15.0
 END_WITHIN_SECONDS = 5.0
-ANSWER_WITHIN_SECONDS = 70.0
-"""Longer than the longest wait of a control request."""
 
 
-class LoopbackFailed(RuntimeError):
-    """The server did not start, or refused a control request. The message carries what it said."""
-
-
-class LoopbackProcess:
+class LoopbackProcess(Controlled):
     """A server in its own process and process group, from construction until `close`; use it as a context manager.
 
     It ends when this process ends, however that happens, because its standard input ends then.
@@ -56,37 +50,6 @@ class LoopbackProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def fault(self, name: str, *, count: int = 1, seconds: float | None = None, **more: object) -> None:
-        """Arm a fault for the next `count` writes. `more`: status and body of `refuse`. LoopbackFailed for no such fault."""
-        body: dict[str, object] = {"fault": name, "count": count, **more}
-        self.post("fault", body if seconds is None else {**body, "seconds": seconds})
-
-    def wait(self, *, requests: int, seconds: float = 30.0) -> None:
-        """Wait until so many writes have been decided since the start. TimeoutError when they have not in time."""
-        if not self.post("wait", {"requests": requests, "seconds": seconds})["reached"]:
-            raise TimeoutError(f"{requests} writes had not reached {self.url} within {seconds} s")
-
-    def wait_arrived(self, requests: int, *, seconds: float = 30.0) -> None:
-        """Wait until so many writes have come since the start, decided or not. TimeoutError when they have not in time."""
-        if not self.post("wait", {"arrived": requests, "seconds": seconds})["reached"]:
-            raise TimeoutError(f"{requests} writes had not come to {self.url} within {seconds} s")
-
-    def release(self) -> None:
-        """Let go of what `slow` and `queued` hold back."""
-        self.post("release")
-
-    def requests(self) -> list[dict[str, object]]:
-        """The request log, oldest first."""
-        return as_objects(self.get("requests")["items"])
-
-    def get(self, name: str) -> dict[str, object]:
-        """`GET control_url/name`."""
-        return self._control("GET", name, None)
-
-    def post(self, name: str, body: dict[str, object] | None = None) -> dict[str, object]:
-        """`POST control_url/name`."""
-        return self._control("POST", name, json.dumps(body or {}).encode())
 
     def close(self) -> int:
         """Close the server's input and wait for its end; its exit status, 0 after a normal end. May be called twice."""
@@ -121,16 +84,3 @@ class LoopbackProcess:
             said = self._errors.read().decode(errors="replace").strip()
             raise LoopbackFailed(f"{self.module} did not start: {said or 'no ready line'}")
         return as_object(parse_json(line))
-
-    def _control(self, method: str, name: str, body: bytes | None) -> dict[str, object]:
-        place = urlsplit(f"{self.control_url}/{name}")
-        connection = HTTPConnection(place.hostname or "", place.port, timeout=ANSWER_WITHIN_SECONDS)
-        try:
-            connection.request(method, place.path, body=body)
-            response = connection.getresponse()
-            answer = as_object(parse_json(response.read()))
-        finally:
-            connection.close()
-        if response.status != 200:
-            raise LoopbackFailed(str(as_object(answer.get("error")).get("message")))
-        return answer

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 from counterfoil.testing.loopback.digest import as_object
-from counterfoil.testing.loopback.exchange import Exchange, Reply, Request
+from counterfoil.testing.loopback.exchange import Exchange, Reply, Request, error_reply
 from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault, Faults
 from counterfoil.testing.loopback.traffic import Traffic
 
@@ -21,6 +21,7 @@ class StandIn(ABC):
         self.faults = faults
         self.traffic = Traffic()
         self.released = threading.Event()
+        self._blind = False
 
     @abstractmethod
     def serve(self, exchange: Exchange, request: Request) -> None:
@@ -36,7 +37,7 @@ class StandIn(ABC):
 
     def commands(self) -> Mapping[str, Callable[[Body], object]]:
         """What can be done, by the name after `/_control/`."""
-        return {"fault": self.arm, "wait": self.wait, "release": self.release}
+        return {"fault": self.arm, "wait": self.wait, "release": self.release, "blind": self.blind}
 
     def control(self, name: str, request: Request) -> Reply:
         """Answer `/_control/NAME`: LookupError for an unknown name, ValueError for a body that does not fit."""
@@ -80,6 +81,17 @@ class StandIn(ABC):
         """`POST release`: what `slow` and `queued` hold back goes on now, and no later one is held before the next fault."""
         self.released.set()
         return {"released": True}
+
+    def blind(self, body: Body) -> object:
+        """`POST blind {on}`: whether reads are answered with 503, so that nobody can be asked."""
+        self._blind = body.get("on") is True
+        return {"blind": self._blind}
+
+    def refused_read(self, request: Request) -> Reply | None:
+        """The answer to a read while nobody can be asked."""
+        return (
+            None if request.is_write or not self._blind else error_reply(503, "unavailable", "nothing can be read now")
+        )
 
     def counts(self, *names: str) -> Body:
         """The named counters and the armed faults."""

@@ -35,7 +35,8 @@ class Sandbox(StandIn):
     def serve(self, exchange: Exchange, request: Request) -> None:
         """Answer a lookup or a write."""
         if not request.is_write:
-            hidden, reply = self._receiver.hidden(request.path), self._receiver.lookup(request)
+            hidden = self._receiver.hidden(request.path)
+            reply = self.refused_read(request) or self._receiver.lookup(request)
             self._asked.note({"path": request.target, "status": reply.status, "hidden": hidden})
             self.traffic.count("lookups")
             exchange.send(_marked(reply))
