@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from counterfoil.app import App, Artifacts, Ledger, Submitted
     from counterfoil.client.client import Client
     from counterfoil.engine.blocking import blocking
-    from counterfoil.engine.definitions import Bearer, Env, Operation, Workflow, step
+    from counterfoil.engine.definitions import Bearer, Env, Operation, SignedBy, Workflow, step
     from counterfoil.engine.document import Document, DocumentVersion
     from counterfoil.engine.port import Ask, Call, Run
     from counterfoil.model.artifact import Artifact
@@ -71,6 +71,7 @@ __all__ = [
     "RunFailed",
     "Seen",
     "SharedBudget",
+    "SignedBy",
     "StepFailed",
     "Submitted",
     "Target",
@@ -87,7 +88,7 @@ _HOMES = {
     "app": ("App", "Artifacts", "Ledger", "Submitted"),
     "client.client": ("Client",),
     "engine.blocking": ("blocking",),
-    "engine.definitions": ("Bearer", "Env", "Operation", "Workflow", "step"),
+    "engine.definitions": ("Bearer", "Env", "Operation", "SignedBy", "Workflow", "step"),
     "engine.document": ("Document", "DocumentVersion"),
     "engine.port": ("Ask", "Call", "Run"),
     "model.artifact": ("Artifact",),

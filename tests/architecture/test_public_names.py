@@ -49,6 +49,7 @@ FROZEN = [
     "RunFailed",
     "Seen",
     "SharedBudget",
+    "SignedBy",
     "StepFailed",
     "Submitted",
     "Target",

@@ -6,7 +6,7 @@ import pytest
 
 BACKENDS = ("sqlite", "postgres")
 
-BOTH = ("boundaries", "restores", "freeze", "agent_killed", "agent_owners", "budgets", "conversations")
+BOTH = ("boundaries", "deliveries", "restores", "freeze", "agent_killed", "agent_owners", "budgets", "conversations")
 
 _COMMITS = (
     "it dies at commits that are killed on both backends in BOTH; what differs between its cases lies above the store"

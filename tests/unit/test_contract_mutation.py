@@ -30,7 +30,8 @@ from counterfoil.model.exchange import Exchange
 from counterfoil.model.ids import KeyFormat, encode_key
 from counterfoil.rules.classify import classify, replayed
 from counterfoil.rules.contract_sentences import plain_sentences
-from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
+from counterfoil.rules.deliveries import heard
+from counterfoil.rules.evidence import Sighting, judge_sightings
 from counterfoil.rules.gather import gather
 from counterfoil.rules.key_window import scope_digest
 from counterfoil.rules.recovery import rule
@@ -160,7 +161,7 @@ ASKABLE = contract(lookup=ASKED)
 WATCHED = contract(receipts=[Webhook(type="paid", operation="data.ref", dedupe="id")])
 SOURCED = replace(keyed(saves={"2xx"}), provenance=Provenance(sources=["doc"], date="2026"))
 RULED = contract(classifier=[When(status=200, header={"X-Ok": "1"}, body={"ok": True}).means("applied")])
-MESSAGE = {"type": "paid", "kind": "other", "id": "evt_1", "data": {"ref": "op_1"}}
+MESSAGE = {"type": "paid", "kind": "other", "id": "evt_1", "number": 7, "data": {"ref": "op_1"}}
 LATE = START + MINUTE + 24 * HOUR - 35 * SECOND  # 35 seconds before the window's end
 TWO = (answered(1, 429, "not_applied"), attempt(2, at=START + 20 * HOUR))
 NOT_FOUND = (lookup("absent", at=START + HOUR),)
@@ -168,7 +169,7 @@ WHOLE = meaning(200, b'{"ok":true}', {"x-ok": "1"})
 
 
 def webhook(made: Contract) -> object:
-    return match_webhook(made, MESSAGE)
+    return [(each.operation_ids, each.own_id, each.reference, each.proves) for each in heard([made], MESSAGE)]
 
 
 PROOFS = [
@@ -243,6 +244,8 @@ PROOFS = [
     Proof("receipts.operation", "ref", "data.ref", webhook, WATCHED),
     Proof("receipts.dedupe", "number", "id", webhook, WATCHED),
     Proof("receipts.type_path", "kind", "type", webhook, WATCHED),
+    Proof("receipts.reference", None, "number", webhook, WATCHED),
+    Proof("receipts.means", "later", "happened", webhook, WATCHED),
     Proof("provenance.sources", [], ["doc"], contradictions, SOURCED),
     Proof("provenance.date", None, "2026", contradictions, SOURCED),
     Proof("provenance.confidence", {"key.saves": "unknown"}, {}, contradictions, SOURCED),

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from counterfoil.model.contract import Lookup, Reference, Webhook
+from counterfoil.model.contract import Lookup
 from counterfoil.model.operation import OperationStatus
 from counterfoil.rules.absence import ask_again_at, polled_at
-from counterfoil.rules.evidence import Sighting, judge_sightings, match_webhook
+from counterfoil.rules.evidence import Sighting, judge_sightings
 from counterfoil.rules.gather import next_look_at
 from tests.unit.operation_records import (
     ASKED,
@@ -229,14 +229,6 @@ def test_what_a_closed_incident_has_weighed_does_not_open_another() -> None:
 )
 def test_existence_is_not_authorship(finds_by: Any, seen: list[Sighting], result: str) -> None:
     assert judge_sightings(contract(lookup=Lookup(find, finds_by=finds_by)), "sha256:p", seen) == result
-
-
-def test_a_webhook_is_matched_by_its_type_our_id_and_its_own() -> None:
-    made = contract(receipts=[Webhook(type="paid", operation="data.ref", dedupe="id")], reference=Reference(body="ref"))
-    body = {"type": "paid", "id": "evt_1", "data": {"ref": "op_1"}}
-    assert match_webhook(made, body) == ("op_1", "evt_1")
-    for other in ({"type": "voided"}, {"data": {}}, {"data": "op_1"}, {"id": 7}):
-        assert match_webhook(made, body | other) is None
 
 
 # --- closed operations --------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from counterfoil.app.notices import Notices
 from counterfoil.app.opening import Founding, Surroundings, open_installation, open_to_look
 from counterfoil.app.operations import Operations
 from counterfoil.app.people import People
+from counterfoil.app.receipts import Receipts
 from counterfoil.app.receivers import Receivers
 from counterfoil.app.registration import check_owners, named_in
 from counterfoil.app.restore import Restore
@@ -113,6 +114,7 @@ class App(Declaring):
         self.restore = Restore(self.open, lambda: self.open(attested=True))
         self.workers = Workers(self.open)
         self.receivers = Receivers(self.open)
+        self.receipts = Receipts(self.open)
         self.duties = Duties(self.open)
         self.notices = Notices(self.open)
         self.evidence = Evidence(self.open)

@@ -8,6 +8,7 @@ from counterfoil.app.decorators import OperationDecorator, WorkflowDecorator
 from counterfoil.app.limits_declared import check_limits
 from counterfoil.app.registration import document_from, operation_from, workflow_from
 from counterfoil.app.slots_declared import WorkflowLimits, check_slots
+from counterfoil.app.webhooks.declared import check_webhook
 from counterfoil.engine.definitions import (
     DEFAULT_QUEUE,
     Bearer,
@@ -15,6 +16,7 @@ from counterfoil.engine.definitions import (
     Operation,
     ReceiverDefinition,
     Registry,
+    SignedBy,
     Workflow,
 )
 from counterfoil.engine.document import D, Document
@@ -40,15 +42,20 @@ class Declaring:
         environment: Literal["test", "live"],
         concurrency: int | None = None,
         rate: Rate | None = None,
+        webhook: SignedBy | None = None,
     ) -> None:
         """Declare an outside system. `concurrency`: attempts at once, and `rate`: attempts in a time, over all workers.
 
-        Raises Refused(name_taken, limit_unfit).
+        `webhook`: how it signs what it sends by itself. Raises Refused(name_taken, limit_unfit, webhook_unfit).
         """
         if name in self.registry.receivers:
             raise Refused("name_taken", name=name)
         check_slots(name, concurrency=concurrency, rate=rate)
-        self.registry.receivers[name] = ReceiverDefinition(name, url, credential, environment, concurrency, rate)
+        if webhook is not None:
+            check_webhook(name, webhook)
+        self.registry.receivers[name] = ReceiverDefinition(
+            name, url, credential, environment, concurrency, rate, webhook
+        )
 
     def operation(
         self,

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
+from counterfoil.app.webhooks.taking import lies_beside
 from counterfoil.engine.call_tool import TOOL
 from counterfoil.engine.receipts import beside
+from counterfoil.model.delivery import DeliveryRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.proposal import ProposalRecord
@@ -15,12 +17,13 @@ from counterfoil.store.port import Reader
 
 
 def named_artifacts(reader: Reader) -> list[str]:
-    """The digests of sources of proposals, evidence of resolutions, what models were asked and answered, and what tools
-    returned, each once, in order."""
+    """The digests of sources of proposals, evidence of resolutions, what models were asked and answered, what tools
+    returned, and long messages of receivers, each once, in order."""
     sources = (source for row in reader.rows(ProposalRecord) for source in json.loads(row.sources))
     named = {source["digest"] for source in sources}
     named.update(digest for _, entry in reader.journal() for digest in _of_entry(entry))
     named.update(digest for receipt in reader.rows(ReceiptRecord) for digest in _in_receipt(receipt))
+    named.update(d.body_digest for d in reader.rows(DeliveryRecord) if '"artifact"' in d.body and lies_beside(d))
     return sorted(named)
 
 

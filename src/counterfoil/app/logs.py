@@ -36,6 +36,7 @@ _TOLD: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.CLASSIFIED: ("operation_id", "attempt_id", "reached", "sent", "status", "class"),
     EntryKind.LATE: ("operation_id", "attempt_id", "reached", "sent", "status", "class"),
     EntryKind.LOOKED_UP: ("operation_id", "result", "complete"),
+    EntryKind.DELIVERED: ("operation_id", "delivery_id", "proves", "later"),
     EntryKind.RULED: ("operation_id", "case", "ruling", "reason", "status"),
     EntryKind.CLOSED: ("operation_id", "case", "ruling", "status"),
     EntryKind.RESOLVED: ("operation_id", "as", "new_key"),

@@ -82,6 +82,10 @@ SHAPES: dict[str, str] = {
         "{incident_id, number, operation_id, run_id, business_key, what, evidence, opened_at, closed_at, closed_by, reason, "
         "next_action:NEXT}"
     ),
+    "DELIVERY": (
+        "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, received_at, seen, "
+        "tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
+    ),
     "METRIC": (
         "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
         "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"

@@ -40,6 +40,7 @@ from counterfoil.cli.keys import keys
 from counterfoil.cli.money import reconcile
 from counterfoil.cli.operations import operations
 from counterfoil.cli.people import people
+from counterfoil.cli.receipts import receipts
 from counterfoil.cli.receivers import receivers
 from counterfoil.cli.restore import restore
 from counterfoil.cli.reviews import reviews
@@ -99,6 +100,7 @@ def root() -> typer.Typer:
         reconcile,
         signals,
         incidents,
+        receipts,
         writes,
         waivers,
         budgets,

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from starlette.requests import HTTPConnection
 
 # Whoever sends one of these is a proxy, or behind one.
+WEBHOOKS = "/webhooks/"
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
 
@@ -25,7 +26,7 @@ def logged_path(scope: Any) -> str:
 def is_api(scope: Any) -> bool:
     """Whether an answer is JSON."""
     path = route_path(scope)
-    return path.startswith("/api/") or path in ("/healthz", "/readyz", "/metrics")
+    return path.startswith(("/api/", WEBHOOKS)) or path in ("/healthz", "/readyz", "/metrics")
 
 
 def address(request: HTTPConnection, path: str) -> str:

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Security
 from fastapi.security import HTTPBearer
 
 from counterfoil.app import App
-from counterfoil.console import api, errors, health, pages
+from counterfoil.console import api, errors, health, pages, webhooks
 from counterfoil.console.changes import Changes
 from counterfoil.console.limits import Limits
 from counterfoil.console.security import Guard
@@ -37,6 +37,7 @@ def asgi(
     served.state.console = console
     errors.add_to(served)
     served.include_router(health.router)
+    served.include_router(webhooks.router)
     served.include_router(api.routes(), prefix=API, dependencies=[Security(TOKEN)])
     pages.add_to(served)
     served.add_middleware(Guard, console=console)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.background import BackgroundTask
 from starlette.responses import Response
 
 from counterfoil.model.errors import CounterfoilError
@@ -20,10 +21,15 @@ def refusal(error: CounterfoilError) -> dict[str, Any]:
     return {"ok": False, "schema": "error/1", "error": said}
 
 
-def respond(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def respond(
+    content: Any,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    background: BackgroundTask | None = None,
+) -> Response:
     """As ASCII JSON: no locale and no half of a surrogate pair can break it."""
     text = json.dumps(content, ensure_ascii=True, default=str, allow_nan=False, separators=(",", ":"))
-    return Response(text, status, headers, media_type="application/json")
+    return Response(text, status, headers, "application/json", background)
 
 
 def answer(schema: str, data: Any, status: int = 200) -> Response:

@@ -26,6 +26,7 @@ STATUSES = {
     "session_over": 401,
     "sign_in_refused": 401,
     "wrong_secret": 403,
+    "webhook_refused": 403,
     "foreign_request": 403,
     "not_permitted": 403,
     "role_missing": 403,

@@ -8,7 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterfoil.console import patience
-from counterfoil.console.addresses import is_api, is_local, logged_path, own_origin, route_path
+from counterfoil.console.addresses import WEBHOOKS, is_api, is_local, logged_path, own_origin, route_path
 from counterfoil.console.cookies import session_value
 from counterfoil.console.errors import defect, refused
 from counterfoil.console.state import Console
@@ -86,6 +86,8 @@ def check_origin(request: Request, console: Console) -> None:
     """An unsafe request that a browser signs by itself must come from our own pages. Raises Refused(foreign_request)."""
     if request.method in SAFE or request.headers.get("Authorization", "").lower().startswith("bearer "):
         return
+    if route_path(request.scope).startswith(WEBHOOKS):
+        return  # no browser signs it by itself: it is the receiver's signature that counts, and no cookie is read
     if is_api(request.scope) and session_value(request) is None and not console.development:
         return  # nobody is signed in by it; the route says so
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -42,6 +42,29 @@ class Bearer:
     token: Env
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class SignedBy:
+    """How a receiver signs what it sends by itself to `/webhooks/NAME`. `scheme`: standard, stripe or github.
+
+    `secrets` are references, several while one is exchanged for another; they are read for each message and never stored.
+    `tolerance`: how far the signed time may be from now, either way; GitHub signs none.
+    """
+
+    scheme: Literal["standard", "stripe", "github"]
+    secrets: tuple[Env, ...]
+    tolerance: timedelta
+
+    def __init__(
+        self,
+        scheme: Literal["standard", "stripe", "github"],
+        *secrets: Env,
+        tolerance: timedelta = timedelta(minutes=5),
+    ) -> None:
+        object.__setattr__(self, "scheme", scheme)
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "tolerance", tolerance)
+
+
 @dataclass(frozen=True, slots=True)
 class ReceiverDefinition:
     name: str
@@ -50,6 +73,7 @@ class ReceiverDefinition:
     environment: str
     concurrency: int | None = None  # attempts at once, over all workers
     rate: Rate | None = None
+    webhook: SignedBy | None = None
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ def endpoint_of(
     receiver = registry.receivers.get(operation.receiver)
     if receiver is None:
         raise Refused("unknown_receiver", name=operation.name, receiver=operation.receiver)
-    url = _value(receiver.url, environ)
-    token = "" if receiver.credential is None else _value(receiver.credential.token, environ)
+    url = value_of(receiver.url, environ)
+    token = "" if receiver.credential is None else value_of(receiver.credential.token, environ)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     fingerprint = digest_of(token.encode())
     parts = {"endpoint": url, "environment": receiver.environment, "credential": fingerprint, "session": session}
@@ -40,7 +40,8 @@ def endpoint_of(
     return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope, account)
 
 
-def _value(given: str | Env, environ: Mapping[str, str]) -> str:
+def value_of(given: str | Env, environ: Mapping[str, str]) -> str:
+    """What a reference stands for here and now. Raises Refused(setting_missing)."""
     if isinstance(given, str):
         return given
     value = environ.get(given.name, given.default)

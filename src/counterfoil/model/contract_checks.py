@@ -86,8 +86,11 @@ def _values(contract: Contract) -> Clauses:
             below = value < _ZERO or (path in _ABOVE_ZERO and value == _ZERO)
             found.append((below, f"{path} is {value}"))
     for webhook in contract.receipts:
-        complete = webhook.type and webhook.type_path and webhook.operation and webhook.dedupe
-        found.append((not complete, "a webhook lacks its type, the path to our operation id or the path to its own id"))
+        named = webhook.operation or webhook.reference
+        complete = webhook.type and webhook.type_path and named and webhook.dedupe
+        lacks = "its type, the path to our operation id or to its reference, or the path to its own id"
+        found.append((not complete, f"a webhook lacks {lacks}"))
+        found.append((webhook.means not in ("happened", "later"), f"a webhook means {webhook.means!r}"))
     return found
 
 

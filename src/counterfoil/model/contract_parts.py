@@ -153,12 +153,19 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A message of the receiver about an operation: its type, the path to our id, and the path to its own id."""
+    """A message of the receiver about an operation: its type, the path to our id, and the path to its own id.
+
+    `operation`: a text that is our operation id or key, or holds it, such as a marker in a comment. `reference`: the path to
+    what the tool's receipt calls its reference; with it a message is found by that alone, and two that name two records are
+    an incident. `means` "later": what became of the effect afterwards, such as a refund that bounced; it never reopens.
+    """
 
     type: str
-    operation: str
+    operation: str | None = None
     dedupe: str
     type_path: str = "type"
+    reference: str | None = None
+    means: Literal["happened", "later"] = "happened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from counterfoil.model.error_code import REFUSED as REFUSED
 from counterfoil.model.error_codes_budgets import BUDGETS
 from counterfoil.model.error_codes_conversations import CONVERSATIONS
 from counterfoil.model.error_codes_people import PEOPLE
+from counterfoil.model.error_codes_receipts import RECEIPTS
 from counterfoil.model.error_codes_storage import STORAGE
 from counterfoil.model.error_codes_temporal import TEMPORAL
 
@@ -264,6 +265,7 @@ _ALL = (
         "Nothing is left to quiet; look at the list of workers.",
     ),
     ErrorCode("setting_missing", "The setting {name} is not in the environment.", "Set it and start again."),
+    *RECEIPTS,
     *STORAGE,
     *TEMPORAL,
     # unattended writes

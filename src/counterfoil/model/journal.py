@@ -55,6 +55,7 @@ class EntryKind(StrEnum):
     APPROVAL_KEY = "approval_key"
     SIGNED_IN = "signed_in"
     IMPORTED = "imported"
+    DELIVERED = "delivered"  # a receiver sent something by itself: stored; in a run's chain: a receipt of it
     WORKER = "worker"
     DRILL = "drill"
     WAIVER = "waiver"

@@ -186,9 +186,11 @@ def _traces(contract: Contract) -> list[str]:
     else:
         told.append("Our operation id is not stamped on it by us.")
     for webhook in contract.receipts:
+        what = "a receipt" if webhook.means == "happened" else "what became of it later"
+        ours = f"our id at {webhook.operation}, " if webhook.operation else ""
+        theirs = f"its reference at {webhook.reference}, " if webhook.reference else ""
         told.append(
-            f"A message with {webhook.type_path} {webhook.type} is a receipt: our id at {webhook.operation}, "
-            f"its own at {webhook.dedupe}."
+            f"A message with {webhook.type_path} {webhook.type} is {what}: {ours}{theirs}its own id at {webhook.dedupe}."
         )
     if contract.counts_as:
         told.append(f"A sweep counts a record as ours by {', '.join(sorted(contract.counts_as))}.")

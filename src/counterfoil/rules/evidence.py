@@ -1,9 +1,8 @@
 """What the answers say over all attempts of an operation (design section 2, rules 3, 5 and 6)."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.operation import AttemptRecord, OperationStatus
@@ -12,6 +11,7 @@ from counterfoil.rules.key_window import inside_window
 from counterfoil.rules.recovery_facts import Attempt, Evidence, Sender, Sent
 from counterfoil.rules.situation import Situation, is_closed
 
+TOLD = ("reply", "webhook")
 UNNAMED = "unnamed"  # begins what stands for a reference where an applied answer shows none
 
 
@@ -131,12 +131,13 @@ def names_two(situation: Situation) -> bool:
     """Two answers that are no replays name two records, and one of them is new: one intention has had two effects.
 
     As when a request was on its way for longer than the receiver keeps its key. A replay speaks of the first effect,
-    whatever it shows of it; what a webhook, a statement or a person names may be a number of another kind.
+    whatever it shows of it. What a webhook names counts only where the contract says where the same reference stands in it
+    (only then it is a first result); what a statement or a person names may be a number of another kind.
     """
     told = [
         receipt
         for receipt in situation.receipts
-        if receipt.proves == "first_result" and receipt.how == "reply" and not receipt.reference.startswith(UNNAMED)
+        if receipt.proves == "first_result" and receipt.how in TOLD and not receipt.reference.startswith(UNNAMED)
     ]
     new = any(receipt.received_at >= situation.weighed_before for receipt in told)
     return new and len({receipt.reference for receipt in told}) > 1
@@ -159,19 +160,3 @@ def judge_sightings(contract: Contract, payload_digest: str, seen: Sequence[Sigh
         if sighting.digest is not None and sighting.digest != payload_digest:
             return "mismatch"
     return "match"
-
-
-def match_webhook(contract: Contract, body: Mapping[str, Any]) -> tuple[str, str] | None:
-    """(our operation id, the message's own id) if the contract names this message as a receipt, else None."""
-    for webhook in contract.receipts:
-        if _text_at(body, webhook.type_path) == webhook.type:
-            operation, own = _text_at(body, webhook.operation), _text_at(body, webhook.dedupe)
-            if operation and own:
-                return operation, own
-    return None
-
-
-def _text_at(body: Any, path: str) -> str | None:
-    for part in path.split("."):
-        body = body.get(part) if isinstance(body, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return body if isinstance(body, str) else None

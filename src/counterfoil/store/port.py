@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.conversation import ConversationRecord, SignalRecord
 from counterfoil.model.document import TypedDocumentRecord
-from counterfoil.model.duty import NoticeRecord
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.installation import IncidentRecord, InstallationRecord, SuspensionRecord, WorkerRecord
 from counterfoil.model.journal import Entry
@@ -21,7 +20,9 @@ from counterfoil.store.acts import ActsReader
 from counterfoil.store.due import DueReader
 from counterfoil.store.figures import Figures
 from counterfoil.store.inbox import InboxReader
+from counterfoil.store.received import ReceivedReader
 from counterfoil.store.sums import Sum as Sum
+from counterfoil.store.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from counterfoil.store.transaction import Transaction
@@ -255,42 +256,6 @@ class Lists(Protocol):
         ...
 
 
-class Upkeep(Protocol):
-    """What duties read."""
-
-    def newest_ordinal(self) -> int:
-        """The ordinal of the newest entry of all chains; 0 without one."""
-        ...
-
-    def heads_since(self, after: int, upto: int) -> list[tuple[str, int, bytes]]:
-        """(run_id, sequence, digest) of the newest entry of each chain that has one in this stretch of ordinals."""
-        ...
-
-    def unsent_notices(self, now: int, limit: int) -> list[NoticeRecord]:
-        """Notices whose next try is due, the longest due first."""
-        ...
-
-    def unnoticed(self, limit: int) -> set[str]:
-        """Subjects (reviews, runs, incidents) that need a person, and that nobody was told of since that began."""
-        ...
-
-    def told_and_over(self, since: int, limit: int) -> list[NoticeRecord]:
-        """The `entered` notices to webhooks, made after `since`, of what no longer needs a person; without those told."""
-        ...
-
-    def old_sessions(self, before: int, limit: int) -> list[str]:
-        """Ids of sessions that ended, or ran out, before a time."""
-        ...
-
-    def old_notices(self, before: int, limit: int) -> list[str]:
-        """Ids of notices that were made before a time and are sent, or given up."""
-        ...
-
-    def old_workers(self, before: int, limit: int) -> list[str]:
-        """Ids of workers that stopped before a time."""
-        ...
-
-
 class Snapshot(Protocol):
     """Rows and entries as they are at one moment."""
 
@@ -334,6 +299,11 @@ class Reader(Snapshot, Protocol):
     @property
     def figures(self) -> Figures:
         """What metrics and traces read."""
+        ...
+
+    @property
+    def received(self) -> ReceivedReader:
+        """What receivers sent by themselves."""
         ...
 
     @property

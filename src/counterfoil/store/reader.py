@@ -21,6 +21,7 @@ from counterfoil.store.reader_figures import SqlFigures
 from counterfoil.store.reader_finding import SqlFinding
 from counterfoil.store.reader_inbox import SqlInbox
 from counterfoil.store.reader_money import SqlMoney
+from counterfoil.store.reader_received import SqlReceived
 from counterfoil.store.reader_upkeep import SqlUpkeep
 from counterfoil.store.sums import Sum
 from counterfoil.store.tables import BY_RECORD, ENTRIES
@@ -158,6 +159,7 @@ class SqlReader:
         self.due = SqlDue(questions)
         self.upkeep = SqlUpkeep(questions)
         self.figures = SqlFigures(questions)
+        self.received = SqlReceived(questions)
 
     @property
     def installation(self) -> InstallationRecord | None:

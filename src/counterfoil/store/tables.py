@@ -16,6 +16,7 @@ from counterfoil.model.conversation import (
     SignalRecord,
     TurnRecord,
 )
+from counterfoil.model.delivery import DELIVERY_VOLATILE, DeliveryRecord, SweepRecord
 from counterfoil.model.document import DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
@@ -186,6 +187,15 @@ ALL: tuple[Table, ...] = (
     _table(CommentRecord, "comments", "comment_id", order="at comment_id", indexes="subject run_id"),
     _table(ImportRecord, "imports", "import_id", order="at import_id"),
     _table(StatementLineRecord, "statement_lines", "import_id line", indexes="import_id operation_id", evidence=False),
+    _table(
+        DeliveryRecord,
+        "deliveries",
+        "delivery_id",
+        order="number",
+        indexes="body_digest operation_id",
+        volatile=DELIVERY_VOLATILE,
+    ),
+    _table(SweepRecord, "sweeps", "operation_id", evidence=False),
     _table(DutyRecord, "duties", "name", evidence=False),
     _table(NoticeRecord, "notices", "notice_id", order="made_at notice_id", indexes="subject", evidence=False),
     _table(SampleRecord, "samples", "metric labels at", indexes="metric", evidence=False),

@@ -44,6 +44,8 @@ _WHAT = {  # how a record is called where a person reads that it is missing
     "installation": "installation",
     "slots": "slot",
     "taps": "tap",
+    "deliveries": "delivery",
+    "sweeps": "sweep",
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.app.duties.deliveries import match_due
 from counterfoil.app.duties.doubts import ask_again
 from counterfoil.app.duties.duty import HOUR_US, MINUTE_US, SECOND_US, Duty
 from counterfoil.app.duties.expiry import expire
@@ -19,6 +20,7 @@ DUTIES: tuple[Duty, ...] = (
     Duty("expiry", "moves runs whose deadline has passed", 15 * SECOND_US, MINUTE_US, expire),
     Duty("reconcile", "asks receivers again about what is unknown", MINUTE_US, 10 * MINUTE_US, ask_again),
     Duty("witness", "writes the heads of chains that grew to the outside place", 5 * MINUTE_US, 5 * MINUTE_US, witness),
+    Duty("deliveries", "matches what receivers sent by themselves", 15 * SECOND_US, 5 * MINUTE_US, match_due),
     Duty("notices", "tells people and other systems what needs somebody", 15 * SECOND_US, 5 * MINUTE_US, tell),
     Duty(
         "metrics", "stores what was counted, and a value of each metric every minute", MINUTE_US, 5 * MINUTE_US, sample

@@ -125,7 +125,9 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.IDENTITY: lambda e, d: f"is {d.get('subject')} at {d.get('issuer')}",
     EntryKind.APPROVAL_KEY: lambda e, d: f"{'added' if d.get('added') else 'revoked'} the approval key {e.name}",
     EntryKind.SIGNED_IN: lambda _, d: f"signed in by {d.get('how')}",
-    EntryKind.IMPORTED: lambda e, _: f"imported the statement {e.name}",
+    EntryKind.IMPORTED: lambda e, d: (
+        f"closed the orphan {e.name}" if "delivery_id" in d else f"imported the statement {e.name}"
+    ),
     EntryKind.DRILL: lambda e, d: f"registered the drill of {e.name} for {', '.join(d.get('registered') or ())}",
     EntryKind.WAIVER: _waiver,
     EntryKind.BUDGET: lambda e, d: (

@@ -24,7 +24,7 @@ _RULES = {
     "compensation": "rules.contract_sentences:_doubt",
     "counts_as": "model.contract_checks:_counts",
     "request_timeout": "rules.key_window:repeat_until",
-    "receipts": "rules.evidence:match_webhook",
+    "receipts": "rules.deliveries:heard",
     "provenance.sources": "model.contract_checks:_provenance",
     "provenance.date": "model.contract_checks:_provenance",
     "provenance.confidence": "model.contract_checks:_provenance",

@@ -12,6 +12,7 @@ from counterfoil.model.conversation import (
     TurnKind,
     TurnRecord,
 )
+from counterfoil.model.delivery import DeliveryRecord, SweepRecord
 from counterfoil.model.document import DocumentScope, DocumentVersionRecord, TypedDocumentRecord
 from counterfoil.model.drill import DrillRecord, WaiverRecord
 from counterfoil.model.duty import DutyRecord, NoticeRecord, SampleRecord, SpanRecord, TallyRecord
@@ -251,6 +252,12 @@ def conversation_named(conversation_id: str, number: int) -> ConversationRecord:
     )
 
 
+def delivered_of(operation: OperationRecord) -> tuple[DeliveryRecord, SweepRecord]:
+    """A message about an operation, and a sweep of it."""
+    told = ("stripe", "evt_1", "refund.failed", "{}", DIGEST, 33, operation.operation_id, "rcp_1", None, None, None)
+    return DeliveryRecord("dlv_1", 1, *told), SweepRecord(operation.operation_id, "stripe", "create_refund", 33, 34)
+
+
 def one_of_each(run_id: str) -> list[Any]:
     """A row of every table besides installation and runs, in an order that references allow."""
     operation = operation_of(run_id, "op_each", 1)
@@ -289,6 +296,7 @@ def one_of_each(run_id: str) -> list[Any]:
         CommentRecord("com_1", "rev_1", run_id, "ana", "sieht gut aus 👍", 30),
         ImportRecord("imp_1", "stripe", "may.csv", DIGEST, "ana", 31, 1, 1, 0),
         StatementLineRecord("imp_1", 1, "re_1", 1250, "EUR", 32, operation.operation_id, "matched"),
+        *delivered_of(operation),
         DutyRecord("expiry", "wrk_1", 33, 34, 35, None, 36, 0),
         NoticeRecord("ntc_1", "rev_1", 36, run_id, "entered", "ana", "apprise", "{}", 37, 38, 1, None, "refused"),
         SampleRecord("operations_unresolved", "{}", 39, 2.5),

@@ -456,6 +456,50 @@ CREATE TABLE taps (
     closed_by BIGINT
 );
 
+-- What receivers sent by themselves: stored before it is matched.
+CREATE TABLE deliveries (
+    delivery_id TEXT COLLATE "C" PRIMARY KEY,
+    number BIGINT NOT NULL UNIQUE,
+    receiver TEXT COLLATE "C" NOT NULL,
+    own_id TEXT COLLATE "C" NOT NULL,
+    type TEXT COLLATE "C",
+    body TEXT COLLATE "C" NOT NULL,
+    body_digest TEXT COLLATE "C" NOT NULL,
+    received_at BIGINT NOT NULL,
+    operation_id TEXT COLLATE "C",
+    receipt_id TEXT COLLATE "C",
+    closed_at BIGINT,
+    closed_by TEXT COLLATE "C",
+    reason TEXT COLLATE "C",
+    state TEXT COLLATE "C" NOT NULL CHECK (state IN ('stored', 'matched', 'orphan', 'other')),
+    next_at BIGINT,
+    tries BIGINT NOT NULL,
+    seen BIGINT NOT NULL
+);
+
+CREATE INDEX deliveries_body_digest ON deliveries (body_digest);
+CREATE INDEX deliveries_operation_id ON deliveries (operation_id);
+CREATE INDEX deliveries_next_at ON deliveries (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_orphans ON deliveries (number) WHERE state = 'orphan' AND closed_at IS NULL;
+
+-- Operations that are counted at their receivers again after they were closed.
+CREATE TABLE sweeps (
+    operation_id TEXT COLLATE "C" PRIMARY KEY,
+    receiver TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    closed_at BIGINT NOT NULL,
+    next_at BIGINT,
+    asked BIGINT NOT NULL,
+    asked_at BIGINT,
+    count BIGINT,
+    since BIGINT,
+    problem TEXT COLLATE "C",
+    notice TEXT COLLATE "C"
+);
+
+CREATE INDEX sweeps_next_at ON sweeps (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX sweeps_notices ON sweeps (asked_at) WHERE notice IS NOT NULL;
+
 -- One holder of each intention, whatever the code above thinks.
 CREATE TABLE business_keys (
     business_key TEXT COLLATE "C" NOT NULL,

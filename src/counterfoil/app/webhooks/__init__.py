@@ -1,0 +1,1 @@
+"""What receivers send by themselves: the signature, storing it, and whose operation it is."""
