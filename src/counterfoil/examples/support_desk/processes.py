@@ -7,22 +7,14 @@ from typing import Any
 
 from counterfoil.examples.support_desk.mail import messages_in
 from counterfoil.testing.loopback.process import LoopbackProcess
+from counterfoil.testing.servers.smtp import SmtpProcess
 
 SCRIPT = Path(__file__).parent / "script.json"
 """What the local model server plays, so that it is the desk's model."""
 
 
-class MailServerProcess(LoopbackProcess):
+class MailServerProcess(SmtpProcess):
     """The SMTP server, from construction until `close`. LoopbackFailed when it cannot start."""
-
-    module = "counterfoil.examples.support_desk.mail_server"
-
-    def __init__(self, *, mailbox: Path | None = None, fault: str | None = None, port: int = 0) -> None:
-        options = ["--port", str(port)]
-        options += [] if mailbox is None else ["--mailbox", str(mailbox)]
-        options += [] if fault is None else ["--fault", fault]
-        super().__init__(options)
-        self.mailbox = Path(str(self.ready["mailbox"]))
 
     @property
     def environment(self) -> dict[str, str]:
