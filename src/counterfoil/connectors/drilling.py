@@ -173,6 +173,16 @@ async def late_arrival(play: Play) -> None:
     await play.look_up()
 
 
+async def taken_over(play: Play) -> None:
+    """The sender dies while its request is still under way. Another one goes on, and then the first request lands as well."""
+    play.server.queue()
+    child = play.start()
+    await asyncio.to_thread(play.server.wait_queued)
+    child.kill()
+    await play.drive()
+    await asyncio.to_thread(play.server.release)
+
+
 async def late_lookup(play: Play) -> None:
     """What was accepted does not show yet: the doubt stands visibly, and a later look finds it."""
     play.server.hide()

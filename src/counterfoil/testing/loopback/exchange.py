@@ -15,6 +15,7 @@ from counterfoil.testing.loopback.faults import LONGEST_HOLD_SECONDS, Fault
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
 CONTROL = "/_control"
+READING = ("Describe", "Get", "List")  # how actions begin that only read
 NOT_HTTP = b"\x16\x03\x01\x00{not http, not json\r\n\r\n"
 
 
@@ -31,8 +32,9 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether the method asks for an effect."""
-        return self.method not in {"GET", "HEAD", "OPTIONS"}
+        """Whether it asks for an effect: by its method, and where every request is a POST, as at AWS, by its action."""
+        action = self.headers.get("x-amz-target", "").rpartition(".")[2]
+        return self.method not in {"GET", "HEAD", "OPTIONS"} and not action.startswith(READING)
 
     def json_object(self) -> dict[str, object]:
         """The body as a JSON object; an empty body is an empty object. ValueError when it is neither."""
