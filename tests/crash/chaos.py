@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from counterfoil.engine.clock import SystemClock
+from counterfoil.testing.relay import Relay, relay
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash.fleet import Fleet, FleetWorker
 from tests.crash.fleet_application import KINDS
 from tests.crash.shipping import Shipped, described, ledger, receivers, submit, until_accounted, weighed
 from tests.servers.postgres import PostgresServer, running
-from tests.servers.relay import Relay, relay
 
 FAULTS = (
     "kill-worker", "kill-worker", "freeze-worker", "freeze-worker", "end-worker", "restart-server", "kill-server",

@@ -16,8 +16,8 @@ from counterfoil.store.port import Hooks, StorageError
 from counterfoil.store.postgres import PostgresDatabase
 from counterfoil.store.postgres_address import PostgresAddress
 from counterfoil.testing.conformance.bench import Act, SetClock, done, install, step, submit
+from counterfoil.testing.relay import Relay, relay
 from tests.servers.postgres import running, shared
-from tests.servers.relay import Relay, relay
 
 COMMIT = b"COMMIT\0"  # and not READ COMMITTED
 

@@ -3,9 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,44 +20,10 @@ from counterfoil.connectors.drilled.step_functions import StepFunctions
 from counterfoil.connectors.serving_aws import Moto
 from counterfoil.engine.administration import NewPerson
 from counterfoil.engine.definitions import Env, Operation
-from counterfoil.model.contract import Contract, Meaning
+from counterfoil.model.contract import Meaning
 from counterfoil.model.errors import OperationFailed
-from counterfoil.model.exchange import Exchange
-from counterfoil.model.ids import KeyFormat, encode_key
-from counterfoil.receivers.http import AttemptOver
-from counterfoil.receivers.sending import Sending
-from counterfoil.rules.classify import classify
 from counterfoil.testing.environ import environ_of
-
-OPERATION = "op_" + "1" * 23
-OTHER = "op_" + "2" * 23
-
-
-@dataclass
-class Attempt:
-    """One attempt at the server, without a ledger: what was seen of it, and what the contract makes of that."""
-
-    contract: Contract
-    operation_id: str = OPERATION
-    exchange: Exchange | None = None
-    first_sent_at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-
-    @property
-    def key(self) -> str | None:
-        form = KeyFormat.TEXT if self.contract.key is None else self.contract.key.format
-        return encode_key(self.operation_id, 0, form)
-
-    def sending(self) -> Sending:
-        def kept(exchange: Exchange) -> None:
-            self.exchange = exchange
-
-        return Sending(enter=lambda: self.key, contract=self.contract, replied=kept)
-
-    def made(self, function: Callable[..., Any], payload: Any) -> Meaning:
-        with suppress(AttemptOver):
-            function(self, payload)
-        assert self.exchange is not None
-        return classify(self.contract, self.exchange)
+from tests.receivers.attempt import OTHER, Attempt
 
 
 def served(kind: type[Moto], folder: Path) -> Iterator[Moto]:
@@ -120,9 +83,9 @@ def test_a_name_says_what_it_was_begun_with(machines: StepFunctions) -> None:
     machines.finish()
     assert Attempt(contract).made(step_functions.start_execution, asked) is Meaning.AMBIGUOUS  # and once it is closed
     assert machines.records({"machine": asked.machine}) == 1
-    (found,) = step_functions.find_execution(Attempt(contract), other).records
+    (found,) = step_functions.find_execution(Attempt(contract).ask(), other).records
     assert found.payload == asked and found.receipt.reference.endswith(f":{Attempt(contract).key}")
-    assert not step_functions.find_execution(Attempt(contract, OTHER), asked).records
+    assert not step_functions.find_execution(Attempt(contract, OTHER).ask(), asked).records
 
 
 def test_a_machine_that_keeps_no_names_is_refused_before_anything_leaves(
@@ -147,19 +110,19 @@ def test_an_object_of_somebody_else_is_left_as_it_is(bucket: Bucket, tmp_path: P
     with pytest.raises(OperationFailed):
         alone(tmp_path, s3.create, asked)
     assert bucket.records(asked.model_dump()) == 1
-    (found,) = s3.find_object(Attempt(s3.create_contract()), asked).records
+    (found,) = s3.find_object(Attempt(s3.create_contract()).ask(), asked).records
     assert found.payload is None, "it shows that something is there, and nothing of ours"
 
 
 def test_an_object_is_ours_by_its_mark_and_its_content(bucket: Bucket) -> None:
     asked = s3.Object(**{**bucket.prepare("ours"), "content": "AAH/", "encoding": "base64"})
     contract = s3.create_contract()
-    assert not s3.find_object(Attempt(contract), asked).records
+    assert not s3.find_object(Attempt(contract).ask(), asked).records
     assert Attempt(contract).made(s3.create_object, asked) is Meaning.APPLIED
     assert Attempt(contract).made(s3.create_object, asked) is Meaning.REFUSED
-    (found,) = s3.find_object(Attempt(contract), asked).records
+    (found,) = s3.find_object(Attempt(contract).ask(), asked).records
     assert found.payload == asked
-    (found,) = s3.find_object(Attempt(contract), asked.model_copy(update={"content": "AAI="})).records
+    (found,) = s3.find_object(Attempt(contract).ask(), asked.model_copy(update={"content": "AAI="})).records
     assert found.payload is not None and found.payload != asked.model_copy(update={"content": "AAI="})
     nowhere = asked.model_copy(update={"bucket": "nobody-has-it"})
     assert Attempt(contract).made(s3.create_object, nowhere) is Meaning.REFUSED
@@ -173,9 +136,9 @@ def test_an_item_is_put_once_though_the_server_forgets_tokens(tables: Table, tmp
         Attempt(contract).made(dynamodb.put_item, asked) is Meaning.REFUSED
     )  # moto: the condition; the API: applied, nothing done
     assert tables.records({}) == 1
-    (found,) = dynamodb.find_item(Attempt(contract), asked).records
+    (found,) = dynamodb.find_item(Attempt(contract).ask(), asked).records
     assert found.payload == asked
-    assert not dynamodb.find_item(Attempt(contract, OTHER), asked).records
+    assert not dynamodb.find_item(Attempt(contract, OTHER).ask(), asked).records
     with pytest.raises(OperationFailed):
         alone(tmp_path, dynamodb.put, asked.model_copy(update={"values": {"pieces": 8}}))
     assert tables.records({}) == 1
@@ -186,7 +149,7 @@ def test_every_kind_of_value_is_found_as_it_was_put(tables: Table) -> None:
     asked = dynamodb.Item(**{**tables.prepare("values"), "values": values})
     contract = dynamodb.put_contract()
     assert Attempt(contract).made(dynamodb.put_item, asked) is Meaning.APPLIED
-    (found,) = dynamodb.find_item(Attempt(contract), asked).records
+    (found,) = dynamodb.find_item(Attempt(contract).ask(), asked).records
     assert found.payload == asked
 
 
@@ -220,9 +183,9 @@ def test_a_version_is_its_key_and_its_value_stays_outside(
     assert Attempt(contract).made(aws_secret.put_secret_value, asked) is Meaning.APPLIED
     assert Attempt(contract).made(aws_secret.put_secret_value, asked) is Meaning.APPLIED
     assert secrets.records(asked.model_dump()) == 1
-    (found,) = aws_secret.find_version(Attempt(contract), asked).records
+    (found,) = aws_secret.find_version(Attempt(contract).ask(), asked).records
     assert found.receipt.reference == Attempt(contract).key
-    assert not aws_secret.find_version(Attempt(contract, OTHER), asked).records
+    assert not aws_secret.find_version(Attempt(contract, OTHER).ask(), asked).records
     alone(tmp_path, aws_secret.put, asked)
     assert secrets.records(asked.model_dump()) == 2
     files = [file for file in tmp_path.rglob("*") if file.is_file()]

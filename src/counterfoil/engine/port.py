@@ -147,8 +147,10 @@ class Reply(Protocol):
 
 
 class Reader(Protocol):
-    """Reads at the receiver: with our credential, without a key."""
+    """Reads at the receiver: with our credential, without a key. `url`: its address, for an SDK that asks by itself."""
 
+    @property
+    def url(self) -> str: ...
     async def get(
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply: ...

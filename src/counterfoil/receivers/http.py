@@ -115,6 +115,11 @@ class Sender:
         self._shut = False
         self.exchange: Exchange | None = None
 
+    @property
+    def url(self) -> str:
+        """The receiver's address, for an SDK that sends by itself."""
+        return self._url
+
     def shut(self) -> None:
         """No first byte leaves after this. For the end of the tool's function, should it have left a write running."""
         self._shut = True
@@ -230,6 +235,11 @@ class Reader:
         self._url = url
         self._headers = headers
         self._timeout = timeout_s
+
+    @property
+    def url(self) -> str:
+        """The receiver's address, for an SDK that asks by itself."""
+        return self._url
 
     async def get(
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None

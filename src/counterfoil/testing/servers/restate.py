@@ -1,10 +1,13 @@
 """The Restate server, as npm lays it: its `ingress` takes calls, its `admin` side the places of services."""
 
+import json
 import platform
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from counterfoil.model.errors import Refused
-from counterfoil.testing.servers.started import Serving, Started
+from counterfoil.testing.servers.started import READY_WITHIN_SECONDS, Serving, Started
 
 PACKAGE = "@restatedev/restate-server"
 PLACES = (Path("node_modules"), Path("tests/servers/npm/node_modules"))
@@ -38,3 +41,16 @@ class RestateServer(Serving):
         self._started = Started("Restate server", command, environ=ENVIRON)
         self.admin: str = f"http://127.0.0.1:{self._started.wait_for(ADMIN)}"
         self.ingress: str = f"http://127.0.0.1:{self._started.wait_for(INGRESS)}"
+
+    def register(self, uri: str) -> None:
+        """The services at this address are called through the ingress from now on. Raises OSError where the server says no."""
+        place = urlsplit(self.admin)
+        connection = HTTPConnection(place.hostname or "", place.port, timeout=READY_WITHIN_SECONDS)
+        try:
+            told = json.dumps({"uri": uri, "use_http_11": True})
+            connection.request("POST", "/deployments", told, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            if reply.status != 201:
+                raise OSError(f"Restate answered {reply.status}: {reply.read()[:500]!r}")
+        finally:
+            connection.close()

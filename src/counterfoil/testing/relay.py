@@ -1,8 +1,8 @@
-"""A TCP relay before a database server: it can lose what goes out, or what comes back, at a given message."""
+"""A TCP relay before a server that speaks another protocol: it can lose what goes out, or what comes back, at a given message."""
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Literal
 
@@ -85,7 +85,7 @@ class Relay:
 
 
 @contextmanager
-def relay(to: int) -> Iterator[Relay]:
+def relay(to: int) -> Generator[Relay]:
     """Before the server at this port of 127.0.0.1."""
     between = Relay(to)
     try:
