@@ -24,7 +24,8 @@ EXTRAS = {
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
     "receiving": {"fastapi", "sqlalchemy"},
     "store": {"psycopg"},
-    "examples": {"aiosmtpd", "mcp", "pydantic_ai", "pypdf", "uvicorn"},
+    "testing": {"aiosmtpd"},  # its mail server, a process of its own, which says so where the package is missing
+    "examples": {"mcp", "pydantic_ai", "pypdf", "uvicorn"},
 }
 
 # model and rules decide from what they are given: the same input, the same answer, for ever.
