@@ -9,66 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, MetaData, String, Table, create_engine, func, insert, select
+from sqlalchemy import create_engine, insert, select
 from sqlalchemy.orm import Session
 
-from counterfoil.receiving import Answer, Asked, Promise, Receiving
-from counterfoil.receiving.answer import MARK
+from counterfoil.receiving import Answer
+from tests.edges.receiving_bench import DAY, PROMISE, Service, asked, mark, orders, placing
 from tests.servers.postgres import shared
-from tests.servers.relay import relay
-
-PROMISE = Promise(action="POST /orders", api_version="1", window=timedelta(days=7))
-DAY = 86_400_000_000
-CUT = """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
-orders = Table("orders", MetaData(), Column("id", Integer, primary_key=True), Column("item", String(50), unique=True))
-
-
-class Clock:
-    """Microseconds that only a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 20_000 * DAY
-
-    def __call__(self) -> int:
-        return self.now
-
-
-class Service:
-    """A database with orders, and acts that place one."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self.clock = engine, Clock()
-        orders.metadata.create_all(engine)
-        self.keeps(PROMISE)
-
-    def keeps(self, promise: Promise, **more: Any) -> Receiving:
-        self.kit = Receiving(self.engine, promise, **{"clock": self.clock, **more})
-        self.kit.prepare()
-        return self.kit
-
-    def place(self, key: str = "k-1", **changed: Any) -> Answer:
-        act = changed.pop("act", placing)
-        return self.kit.once(replace(asked(key), **changed), act)
-
-    @property
-    def placed(self) -> int:
-        with self.engine.connect() as connection:
-            return connection.execute(select(func.count()).select_from(orders)).scalar_one()
-
-
-def asked(key: str = "k-1", item: str = "tea") -> Asked:
-    body = f'{{"item": "{item}", "count": 2}}'.encode()
-    return Asked(method="POST", path="/orders", query="", body=body, keys=[key], scope="acme")
-
-
-def placing(session: Session) -> Answer:
-    made = session.execute(insert(orders).returning(orders.c.id)).scalar_one()
-    return Answer.json(201, {"id": made}, reference=str(made), headers={"Location": f"/orders/{made}"})
-
-
-def mark(answer: Answer) -> tuple[int, str]:
-    return answer.status, answer.headers[MARK]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -342,47 +288,3 @@ def test_the_databases_own_clock_is_used(service: Service) -> None:
     seen = service.kit.look("acme", "k-1")
     assert seen.accepted_at is not None and seen.kept_until == seen.accepted_at + 7 * DAY
     assert 20_000 * DAY < seen.accepted_at < 40_000 * DAY and service.kit.clean_up() == 0
-
-
-# --- the engine -----------------------------------------------------------------------------------------------------------
-
-
-def test_an_engine_that_commits_by_itself_is_refused(url: str) -> None:
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with pytest.raises(RuntimeError, match="commits by itself"):
-        Receiving(engine, PROMISE).prepare()
-    engine.dispose()
-
-
-def test_stricter_isolation_makes_no_second_order(url: str) -> None:
-    engine = create_engine(url, isolation_level="SERIALIZABLE")
-    test_many_at_once_under_one_key_place_one_order(Service(engine))
-    engine.dispose()
-
-
-@pytest.mark.parametrize("fault", ["lose-answer", "lose-request"])
-def test_a_commit_whose_answer_is_lost_is_told_as_unknown(fault: Any) -> None:
-    with shared().database() as url, relay(shared().port) as between:
-        through = url.replace(f":{shared().port}/", f":{between.port}/")
-        engine = create_engine(through)
-        service = Service(engine)
-
-        def lost(session: Session) -> Answer:
-            made = placing(session)
-            between.arm(fault, b"COMMIT")
-            return made
-
-        assert mark(service.place(act=lost)) == (500, "unknown") and between.hit.wait(30)
-        committed = fault == "lose-answer"
-        wait_until_over(url)
-        assert service.kit.look("acme", "k-1").state == ("answered" if committed else "absent")
-        assert mark(service.place()) == (201, "replayed" if committed else "first") and service.placed == 1
-        engine.dispose()
-
-
-def wait_until_over(url: str) -> None:
-    """The session whose connection was cut still holds its lock until the server has noticed."""
-    for _ in range(3000):
-        if shared().ask(CUT, url=url) == [(0,)]:
-            return
-    raise AssertionError("the cut session is still there")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, MetaData, Table, select, tuple_, update
+from sqlalchemy import Connection, Engine, MetaData, Table, inspect, select, tuple_, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import Session
@@ -66,7 +66,11 @@ class Receiving:
 
     def prepare(self) -> None:
         """Make the table where it is missing. Raises RuntimeError where the engine commits by itself: call it at start."""
-        self._table.metadata.create_all(self._engine, tables=[self._table])
+        try:
+            self._table.metadata.create_all(self._engine, tables=[self._table])
+        except DBAPIError:
+            if not inspect(self._engine).has_table(self._table.name, self._table.schema):
+                raise  # else another process made it just now
         row = self._row("check", "check", "", "refused", 0)
         with self._engine.connect() as connection:
             with connection.begin() as turn:

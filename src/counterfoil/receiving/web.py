@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from counterfoil.receiving.answer import Answer
@@ -68,7 +69,11 @@ def lookups(receiving: Receiving, scope: Scope, *, date: str | None = None) -> A
         problem = unfit(key, promise)
         if problem is not None:
             raise HTTPException(400, problem)
-        return find(whose, key).content()
+        try:
+            return find(whose, key).content()
+        except DBAPIError as busy:
+            # It says nothing about the key. A PUT whose COMMIT was not answered is asked again.
+            raise HTTPException(503, "The database could not say it now.", {"Retry-After": "1"}) from busy
 
     @router.get(promise.lookups)
     def look(key: Annotated[str, Query()], whose: Annotated[str, Depends(scope)]) -> dict[str, Any]:
