@@ -17,6 +17,7 @@ from counterfoil.app import finding, verification
 from counterfoil.app.access import Access, Actor
 from counterfoil.app.artifacts import Artifacts
 from counterfoil.app.audit import Audit
+from counterfoil.app.backups import Backups
 from counterfoil.app.budgets import Budgets
 from counterfoil.app.conversations import Conversations
 from counterfoil.app.decisions import Decisions
@@ -33,7 +34,7 @@ from counterfoil.app.incidents import Incidents
 from counterfoil.app.keys import ApprovalKeys
 from counterfoil.app.ledger import Ledger, ledger_workflow
 from counterfoil.app.limits_declared import check_limits
-from counterfoil.app.located import located
+from counterfoil.app.located import Located, located
 from counterfoil.app.metrics import Metrics
 from counterfoil.app.money import MoneyNoun
 from counterfoil.app.notices import Notices
@@ -120,7 +121,8 @@ class App(Declaring):
         self.evidence = Evidence(self.open)
         self.access = Access(self.open, lambda: named_in(self.registry))
         self.metrics = Metrics(self.open)
-        self.deployments = Deployments(self.registry, self.open, self._looking)
+        self.deployments = Deployments(self.registry, self.open, lambda: self._looking(located(self.db)))
+        self.backups = Backups(self.open, lambda: located(self.db), self._looking)
 
     # ------------------------------------------------------------------ registering
 
@@ -183,9 +185,9 @@ class App(Declaring):
         )
 
     @contextmanager
-    def _looking(self) -> Generator[Opened]:
+    def _looking(self, where: Located) -> Generator[Opened]:
         """The database, or a copy of it at any place, to be read only: nothing is compared with the outside marker."""
-        opened = open_to_look(self.registry, located(self.db), self._around())
+        opened = open_to_look(self.registry, where, self._around())
         try:
             yield opened
         finally:

@@ -18,19 +18,20 @@ def verify(opened: Callable[[], Opened], *, run: str | None = None) -> dict[str,
     heads = () if here.marker is None else here.marker.heads()
     with here.read() as reader:
         run_id = None if run is None else known_id(reader, "run", run)
-        return _report(verify_database(reader, heads, run_id=run_id))
+        return report(verify_database(reader, heads, run_id=run_id))
 
 
-def _report(report: VerifyReport) -> dict[str, Any]:
+def report(found: VerifyReport) -> dict[str, Any]:
+    """As `verify` gives it."""
     return {
-        "sound": report.sound,
-        "chains": report.chains,
-        "entries": report.entries,
-        "heads_outside": report.heads_outside,
+        "sound": found.sound,
+        "chains": found.chains,
+        "entries": found.entries,
+        "heads_outside": found.heads_outside,
         "broken": [
-            {"run_id": place.run_id, "sequence": place.sequence, "problem": place.problem} for place in report.broken
+            {"run_id": place.run_id, "sequence": place.sequence, "problem": place.problem} for place in found.broken
         ],
-        "rows_compared": report.rows_compared,
-        "differences": [{"table": row.table, "key": row.key, "column": row.column} for row in report.differences],
+        "rows_compared": found.rows_compared,
+        "differences": [{"table": row.table, "key": row.key, "column": row.column} for row in found.differences],
         "signature": {"key_id": None, "valid": None},
     }

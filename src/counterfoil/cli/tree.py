@@ -28,6 +28,7 @@ from counterfoil.cli import (
     worker,
 )
 from counterfoil.cli.audit import audit
+from counterfoil.cli.backup import backup
 from counterfoil.cli.budgets import budgets
 from counterfoil.cli.chat import command as chat
 from counterfoil.cli.command import Group
@@ -105,6 +106,7 @@ def root() -> typer.Typer:
         waivers,
         budgets,
         restore,
+        backup,
         database,
         deploy.deploy,
     ):

@@ -86,6 +86,21 @@ STORAGE = (
         "Restore it from a backup; nothing was changed.",
     ),
     ErrorCode(
+        "backup_exists",
+        "There is something at {folder} already.",
+        "Name a folder that is not there yet; nothing was written.",
+    ),
+    ErrorCode(
+        "backup_of_server",
+        "{location} is on a server, and is backed up there.",
+        "Use the server's own tools, with point-in-time recovery: docs/backups.md says how.",
+    ),
+    ErrorCode(
+        "no_backup",
+        "{folder} holds no backup of a ledger: {problem}.",
+        "Name the folder that `counterfoil backup create` made.",
+    ),
+    ErrorCode(
         "no_marker_place",
         "There is no outside place for the marker: {problem}.",
         "Set COUNTERFOIL_STATE to a folder outside the database's, best on another volume.",

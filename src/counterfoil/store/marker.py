@@ -152,6 +152,17 @@ class OutsideMarker:
                 )
         return list(newest.values())
 
+    def files(self) -> tuple[bytes, bytes] | None:
+        """What both files hold now, for a backup; None where there is no marker. Raises StorageError.
+
+        It names no file that there is: put back together with a database of the same instant, it still tells of a restore.
+        """
+        with self._lock, failures_of("the outside marker"):
+            if not self._file.exists():
+                return None
+            content = json.loads(self._file.read_bytes()) | {"inode": 0}
+            return json.dumps(content).encode(), self._heads.read_bytes() if self._heads.exists() else b""
+
     @contextmanager
     def _alone(self) -> Generator[None, None, None]:
         """No other process flushes meanwhile: between reading the old mark and replacing it, it could go back."""
