@@ -11,10 +11,10 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import Session
 
 from counterfoil.receiving import Answer, Receiving
+from counterfoil.testing.relay import relay
 from tests.edges.receiving_bench import PROMISE, Service, mark, placing
 from tests.servers.pgbouncer import pooled
 from tests.servers.postgres import shared
-from tests.servers.relay import relay
 
 CUT = """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
