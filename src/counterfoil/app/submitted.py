@@ -39,7 +39,11 @@ class Submitted(Generic[O]):
             if self.run_id in run_ids:
                 loop.call_soon_threadsafe(changed.set)
 
+        def told() -> None:
+            loop.call_soon_threadsafe(changed.set)
+
         opened.listeners.add(committed)
+        unheard = opened.database.hear(told)
         try:
             while True:
                 changed.clear()
@@ -51,6 +55,7 @@ class Submitted(Generic[O]):
                     return self._answer(run)
                 await opened.clock.wait(changed, opened.clock.now_us() + POLL_US)
         finally:
+            unheard()
             opened.listeners.discard(committed)
 
     def _answer(self, run: RunRecord) -> O:

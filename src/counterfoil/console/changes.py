@@ -37,10 +37,15 @@ class Changes:
             if concerns(touched):
                 loop.call_soon_threadsafe(changed.set)
 
+        def told() -> None:
+            loop.call_soon_threadsafe(changed.set)
+
         opened.listeners.add(committed)
+        unheard = opened.database.hear(told)
         try:
             yield Following(self._app, changed)
         finally:
+            unheard()
             opened.listeners.discard(committed)
 
 

@@ -83,9 +83,11 @@ class Worker:
                 await self.opened.write(self._own.begin(self.versions(), queues))
             await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
             self.opened.listeners.add(self._committed)
+            unheard = self.opened.database.hear(self._told)
             try:
                 await self._work(until_idle)
             finally:
+                unheard()
                 self.opened.listeners.discard(self._committed)
                 await self._drain()
                 if self._own is not None:
@@ -122,6 +124,10 @@ class Worker:
         """Claim nothing more, finish or hand over, and end. May be called from a signal handler."""
         self._stopping = True
         self._wake.set()
+
+    def _told(self) -> None:
+        """Another process may have committed. Called from a thread of the database's."""
+        self._loop.call_soon_threadsafe(self._wake.set)
 
     @property
     def driving(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ from counterfoil.rules.permissions import Place
 from counterfoil.store.acts import ActsReader
 from counterfoil.store.due import DueReader
 from counterfoil.store.figures import Figures
+from counterfoil.store.hearing import Hearing
 from counterfoil.store.inbox import InboxReader
 from counterfoil.store.received import ReceivedReader
 from counterfoil.store.sums import Sum as Sum
@@ -340,7 +341,7 @@ class Reader(Snapshot, Protocol):
         ...
 
 
-class Database(Protocol):
+class Database(Hearing, Protocol):
     """One ledger's storage. `apply` is called by one thread at a time; readers may be used from any."""
 
     def apply(self, verbs: Sequence[Verb]) -> list[Outcome]:

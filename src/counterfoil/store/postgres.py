@@ -1,6 +1,6 @@
 """The database for several workers: one schema of a PostgreSQL server, whose batches follow one another by one lock."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
@@ -18,6 +18,7 @@ from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Ver
 from counterfoil.store.postgres_address import PostgresAddress
 from counterfoil.store.postgres_connection import Connection, Cursor, asked, broken, open_connection, place_of, quoted
 from counterfoil.store.postgres_errors import storage_error
+from counterfoil.store.postgres_news import News
 from counterfoil.store.postgres_pool import ReadingPool, reach
 from counterfoil.store.postgres_questions import PostgresQuestions
 from counterfoil.store.postgres_rows import ask, loaded, store
@@ -76,6 +77,7 @@ class PostgresDatabase:
         self._readers = ReadingPool(address, self.server.schema, busy_seconds)
         self._confirmed = self.server.confirmed  # whether the newest commit from here waited for a standby
         self._turn = Turn(self.server.schema, busy_seconds, frozen_seconds)
+        self._news = News(address, self.server.schema)
 
     # ------------------------------------------------------------------ writing
 
@@ -102,6 +104,7 @@ class PostgresDatabase:
             self._batches += batch.installation is not None
             self._own += batch.installation is not None
             self._hooks.after_commit(boundaries)
+            self._news.tell()
             self._hooks.committed(batch.entries)
             return outcomes
 
@@ -250,6 +253,11 @@ class PostgresDatabase:
         found = self._readers.one("batches")
         return 0 if found is None else int(found[0]) - self._own
 
+    def hear(self, told: Callable[[], None]) -> Callable[[], None]:
+        """By NOTIFY, where the server can be listened to: not through a pooler. See `Hearing`."""
+        self._check_open()
+        return self._news.hear(told)
+
     def still_there(self, known: Place) -> bool:
         """Whether this server has the ledger that a marker knows, besides this one. Raises StorageError.
 
@@ -276,6 +284,7 @@ class PostgresDatabase:
         """Close all connections. A second call does nothing."""
         with self._lock:
             self._closed = True
+            self._news.close()
             self._readers.close()
             if self._writer is not None:
                 self._drop_writer(self._writer)
