@@ -31,7 +31,8 @@ def url(server: PostgresServer) -> Iterator[str]:
 def bench(url: str, tmp_path: Path) -> Iterator[Bench]:
     """One handle made the ledger; `open` gives more."""
     bench = Bench(
-        lambda place, clock, hooks: PostgresDatabase(PostgresAddress.of(url), clock, create=True, hooks=hooks), tmp_path
+        lambda location, clock, hooks: PostgresDatabase(PostgresAddress.of(url), clock, create=True, hooks=hooks),
+        tmp_path,
     )
     bench.with_runs("run_a")
     yield bench

@@ -12,7 +12,8 @@ import psycopg
 from counterfoil.store.postgres_address import PostgresAddress
 from counterfoil.store.postgres_connection import Connection, connect, text
 
-EVERY_S = 0.02  # between two words that are sent or passed on; the first goes at once
+EVERY_S = 0.02  # between two words that are sent or passed on, where there are many; the first few go at once
+AT_ONCE = 4
 AGAIN_S = 1.0  # until a lost connection is tried again
 LAST_S = 1.0  # what a process that ends gives its last word
 
@@ -33,6 +34,7 @@ class News:
         self._rouse: int | None = None
         self._pending = False  # a word is to go out
         self._word = False  # one is to be passed on
+        self._left = AT_ONCE  # so many more may go at once
 
     def tell(self) -> None:
         """A batch was committed from here."""
@@ -73,7 +75,6 @@ class News:
                 try:
                     connection = connection or self._listening()
                     self._exchange(connection, wake)
-                    self._closed.wait(EVERY_S)
                 except psycopg.Error:
                     if connection is not None:
                         connection.close()
@@ -105,7 +106,15 @@ class News:
 
     def _exchange(self, connection: Connection, wake: int) -> None:
         """Wait for one side or the other, then hand on what there is, both ways."""
-        select.select([connection.fileno(), wake], [], [], 0 if self._word or self._pending else None)
+        if self._left == 0:
+            self._closed.wait(EVERY_S)
+            self._left = 1
+        pause = 0 if self._word or self._pending else None if self._left == AT_ONCE else EVERY_S
+        ready, *_ = select.select([connection.fileno(), wake], [], [], pause)
+        if not ready and pause:
+            self._left += 1
+            return
+        self._left -= 1
         with suppress(BlockingIOError):
             while os.read(wake, 4096):
                 pass
