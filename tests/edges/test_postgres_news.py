@@ -29,12 +29,12 @@ def url(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def bench(url: str, tmp_path: Path) -> Iterator[Bench]:
-    """One handle made the ledger; `open` gives more."""
+    """The handle that made the ledger is closed, and its last word has gone out: `open` gives those that the tests use."""
     bench = Bench(
         lambda location, clock, hooks: PostgresDatabase(PostgresAddress.of(url), clock, create=True, hooks=hooks),
         tmp_path,
     )
-    bench.with_runs("run_a")
+    bench.with_runs("run_a").close()
     yield bench
     bench.close()
 
@@ -45,7 +45,7 @@ def listens(server: PostgresServer, url: str) -> list[int]:
 
 
 def test_a_commit_elsewhere_is_told_and_ones_own_is_not(bench: Bench) -> None:
-    first, second = bench.opened[0], bench.open()
+    first, second = bench.open(), bench.open()
     told, own = threading.Event(), threading.Event()
     second.hear(told.set)
     assert told.wait(SOON_S), "once it listens it looks: what came before was told to nobody"
@@ -62,7 +62,7 @@ def test_a_commit_elsewhere_is_told_and_ones_own_is_not(bench: Bench) -> None:
 
 
 def test_who_ends_to_listen_is_told_no_more(bench: Bench) -> None:
-    first, second = bench.opened[0], bench.open()
+    first, second = bench.open(), bench.open()
     ended, told = threading.Event(), threading.Event()
     unheard = second.hear(ended.set)
     second.hear(told.set)
@@ -75,7 +75,7 @@ def test_who_ends_to_listen_is_told_no_more(bench: Bench) -> None:
 
 
 def test_a_listener_whose_session_was_ended_listens_again(bench: Bench, server: PostgresServer, url: str) -> None:
-    first, second = bench.opened[0], bench.open()
+    first, second = bench.open(), bench.open()
     told = threading.Event()
     second.hear(told.set)
     assert told.wait(SOON_S)
@@ -89,7 +89,7 @@ def test_a_listener_whose_session_was_ended_listens_again(bench: Bench, server: 
 
 def test_through_a_pooler_it_tells_and_does_not_listen(bench: Bench, server: PostgresServer, url: str) -> None:
     told = threading.Event()
-    bench.opened[0].hear(told.set)
+    bench.open().hear(told.set)
     assert told.wait(SOON_S)
     told.clear()
     before = listens(server, url)
@@ -107,7 +107,7 @@ def test_through_a_pooler_it_tells_and_does_not_listen(bench: Bench, server: Pos
 
 def test_the_last_word_of_a_process_that_ends_goes_out(bench: Bench) -> None:
     told = threading.Event()
-    bench.opened[0].hear(told.set)
+    bench.open().hear(told.set)
     assert told.wait(SOON_S)
     told.clear()
     last = bench.open()
