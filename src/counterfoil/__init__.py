@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from counterfoil.engine.document import Document, DocumentVersion
     from counterfoil.engine.port import Ask, Call, Run
     from counterfoil.model.artifact import Artifact
+    from counterfoil.model.breaker import Breaker
     from counterfoil.model.budget import Budget, Retry, SharedBudget
     from counterfoil.model.contract import Contract, Found, IdempotencyKey, Lookup, Rule, Seen, When
     from counterfoil.model.errors import (
@@ -40,6 +41,7 @@ __all__ = [
     "Artifacts",
     "Ask",
     "Bearer",
+    "Breaker",
     "Budget",
     "Call",
     "Client",
@@ -92,6 +94,7 @@ _HOMES = {
     "engine.document": ("Document", "DocumentVersion"),
     "engine.port": ("Ask", "Call", "Run"),
     "model.artifact": ("Artifact",),
+    "model.breaker": ("Breaker",),
     "model.budget": ("Budget", "Retry", "SharedBudget"),
     "model.contract": ("Contract", "Found", "IdempotencyKey", "Lookup", "Rule", "Seen", "When"),
     "model.errors": (

@@ -18,6 +18,7 @@ FROZEN = [
     "Artifacts",
     "Ask",
     "Bearer",
+    "Breaker",
     "Budget",
     "Call",
     "Client",

@@ -75,6 +75,17 @@ def test_our_own_page_may(here: Served, cookies: dict[str, str]) -> None:
     assert here.raw("GET", "/api/v1/me", cookies=cookies).json()["data"]["how"] == "session"
 
 
+def test_a_receiver_is_paused_on_its_page(here: Served, cookies: dict[str, str]) -> None:
+    own = {"Origin": here.url, "Sec-Fetch-Site": "same-origin"}
+    paused = here.raw("POST", "/receivers/shop/pause", data={"reason": "a <test>"}, headers=own, cookies=cookies)
+    assert paused.status_code == 303
+    page = here.raw("GET", "/receivers/shop", cookies=cookies).text
+    assert "is paused by ana since" in page and "a &lt;test&gt;" in page and "/receivers/shop/resume" in page
+    assert "paused by ana, 0 waiting" in here.raw("GET", "/receivers", cookies=cookies).text
+    here.raw("POST", "/receivers/shop/resume", data={"reason": "over"}, headers=own, cookies=cookies)
+    assert "/receivers/shop/pause" in here.raw("GET", "/receivers/shop", cookies=cookies).text
+
+
 def test_a_sign_in_from_a_foreign_page_is_refused(here: Served, unchanged: None) -> None:
     body = {"name": "ana", "secret": here.house.secret("ana")}
     response = here.raw("POST", "/sign-in", data=body, headers={"Origin": "http://elsewhere.example"})

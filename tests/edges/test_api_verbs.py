@@ -270,6 +270,16 @@ def test_sending_is_stopped_and_goes_on(here: Served) -> None:
     assert shown(here.post("/writes/suspend", {"reason": "none named"})) == (400, "usage")
 
 
+def test_a_receiver_is_paused_and_goes_on(here: Served) -> None:
+    body = {"reason": "they move house"}
+    assert shown(here.post("/receivers/shop/resume", body)) == (409, "not_paused")
+    paused = here.post("/receivers/shop/pause", body).json()["data"]
+    strictly(Receiver, paused)
+    assert (paused["paused"]["by"], here.data("/receivers/shop")["paused"]) == ("ana", paused["paused"])
+    assert here.post("/receivers/shop/resume", body).json()["data"]["paused"] is None
+    assert shown(here.post("/receivers/nobody/pause", body)) == (404, "not_found")
+
+
 def test_an_operation_is_waived_and_the_waiver_taken_back(here: Served) -> None:
     named = next(iter(here.data("/unattended")["items"]))["operation"]
     body = {"operation": named, "reason": "the drill runs on Monday"}

@@ -241,6 +241,30 @@ def test_writes_are_suspended_and_resumed(cli: Cli, shop: SandboxProcess) -> Non
     assert len(shop.records()) == 1
 
 
+def test_a_receiver_is_paused_and_resumed(cli: Cli, shop: SandboxProcess) -> None:
+    pause = ("receivers", "pause", "shop", "--by", "ana")
+    resume = ("receivers", "resume", "shop", "--by", "ana")
+    assert cli.refused(*pause) == (2, "usage")
+    assert cli.refused("receivers", "pause", "shp", "--by", "ana", "--reason", "x") == (4, "not_found")
+    assert cli.refused(*resume, "--reason", "x") == (3, "not_paused")
+    data = cli.json(*pause, "--reason", "they move house").data
+    assert missing(DECLARED["receivers pause"].data, data) == [] and data["paused"]["by"] == "ana"
+    cli.submit("letter")
+    cli.drive()
+    status = cli.json("receivers", "status").data
+    assert missing(DECLARED["receivers status"].data, status) == []
+    waits = next(each for each in status["items"] if each["receiver"] == "shop")
+    assert waits["waiting"] == 1 and waits["paused"]["sentence"].endswith(": they move house")
+    assert cli("receivers", "status").status == 0 and shop.records() == []
+    run = cli.show()
+    assert (run["state"], run["sentence"]) == ("waiting", waits["paused"]["sentence"])
+    resumed = cli.json(*resume, "--reason", "over").data
+    assert missing(DECLARED["receivers resume"].data, resumed) == [] and resumed["paused"] is None
+    cli.drive()
+    assert cli.show()["state"] == "completed"
+    assert len(shop.records()) == 1
+
+
 def test_a_moved_database_is_suspended_until_a_person_finishes_it(cli: Cli, tmp_path: Path) -> None:
     assert cli.refused("restore", "finish", "--as", "moved", "--by", "ana", "--reason", "x") == (3, "no_restore")
     cli.submit("letter")

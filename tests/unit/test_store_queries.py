@@ -54,6 +54,7 @@ SMALL = {("people", "stand_in_for"), ("attempts", "worker_id"), ("runs", "worker
         ("claimable_elsewhere", "runs_due_at"),
         ("held_for", "runs_held_for"),
         ("held_pools", "runs_held_for"),
+        ("count_held", "runs_held_for"),
         ("list_runs_in_state", "runs_state"),
         ("list_operations_with_status", "operations_status"),
         ("unresolved_operations", "operations_status"),

@@ -20,6 +20,7 @@ from counterfoil.engine.definitions import (
     Workflow,
 )
 from counterfoil.engine.document import D, Document
+from counterfoil.model.breaker import Breaker
 from counterfoil.model.budget import Budget, SharedBudget
 from counterfoil.model.contract import Contract
 from counterfoil.model.errors import Refused
@@ -43,18 +44,20 @@ class Declaring:
         concurrency: int | None = None,
         rate: Rate | None = None,
         webhook: SignedBy | None = None,
+        breaker: Breaker | None = None,
     ) -> None:
         """Declare an outside system. `concurrency`: attempts at once, and `rate`: attempts in a time, over all workers.
 
-        `webhook`: how it signs what it sends by itself. Raises Refused(name_taken, limit_unfit, webhook_unfit).
+        `webhook`: how it signs what it sends by itself. `breaker`: when it is left alone for a while, because it does not
+        work. Raises Refused(name_taken, limit_unfit, webhook_unfit).
         """
         if name in self.registry.receivers:
             raise Refused("name_taken", name=name)
-        check_slots(name, concurrency=concurrency, rate=rate)
+        check_slots(name, concurrency=concurrency, rate=rate, breaker=breaker)
         if webhook is not None:
             check_webhook(name, webhook)
         self.registry.receivers[name] = ReceiverDefinition(
-            name, url, credential, environment, concurrency, rate, webhook
+            name, url, credential, environment, concurrency, rate, webhook, breaker
         )
 
     def operation(

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from counterfoil.engine.definitions import DEFAULT_QUEUE, Registry
+from counterfoil.model.breaker import Breaker
 from counterfoil.model.errors import Refused
 from counterfoil.model.slots import Partition, Rate
 
@@ -24,9 +25,11 @@ class WorkflowLimits:
 UNLIMITED = WorkflowLimits()
 
 
-def check_slots(name: str, *, concurrency: int | None, rate: Rate | None) -> None:
+def check_slots(
+    name: str, *, concurrency: int | None, rate: Rate | None = None, breaker: Breaker | None = None
+) -> None:
     """Raises Refused(limit_unfit)."""
-    problem = next(_slots(concurrency), None) or next(_rate(rate), None)
+    problem = next(_slots(concurrency), None) or next(_rate(rate), None) or next(_breaker(breaker), None)
     if problem is not None:
         raise Refused("limit_unfit", name=name, problem=problem)
 
@@ -53,6 +56,15 @@ def _rate(rate: Rate | None) -> Iterator[str]:
             yield f"the {what} of its rate is {count!r}, and no whole number above zero"
     if rate.per < timedelta(microseconds=1):
         yield f"the time of its rate is {rate.per!r}, and no time above zero"
+
+
+def _breaker(breaker: Breaker | None) -> Iterator[str]:
+    if breaker is None:
+        return
+    if type(breaker.failures) is not int or breaker.failures < 1:
+        yield f"its breaker opens after {breaker.failures!r} failures, and that is no whole number above zero"
+    if not timedelta(0) < breaker.pause <= breaker.longest:
+        yield f"its breaker pauses for {breaker.pause!r}, and that is not above zero and at most {breaker.longest!r}"
 
 
 def _partition(partition: Partition | None, input_of: TypeAdapter[Any]) -> Iterator[str]:

@@ -5,12 +5,12 @@ from typing import Any
 
 from counterfoil.app.access.actor import Actor, name_of, proven
 from counterfoil.app.finding import known_id
+from counterfoil.app.receivers import names_receiver
 from counterfoil.app.views.stops import suspension_view
 from counterfoil.engine.administration import ResumeWrites, SuspendWrites
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import SuspensionRecord
-from counterfoil.model.operation import OperationRecord
 from counterfoil.model.run import ParkReason
 
 
@@ -50,7 +50,7 @@ class Writes:
         """
         scope = self._scope(receiver, operation, all_)
         opened = self._opened()
-        if receiver is not None and not _names(opened, receiver):
+        if receiver is not None and not names_receiver(opened, receiver):
             raise Refused("not_found", what="receiver", id=receiver)
         verb = SuspendWrites(opened.installation_id, scope, name_of(by), _said(reason))
         stored: SuspensionRecord = await opened.write(verb)
@@ -86,14 +86,6 @@ class Writes:
             return "all"
         with self._opened().read() as reader:
             return f"operation:{known_id(reader, 'operation', operation)}"
-
-
-def _names(opened: Opened, receiver: str) -> bool:
-    """Whether the code at hand or a stored operation names the receiver. Without code nothing can be said: it may."""
-    if not opened.registry.receivers or receiver in opened.registry.receivers:
-        return True
-    with opened.read() as reader:
-        return any(operation.receiver == receiver for operation in reader.rows(OperationRecord))
 
 
 def parked_for(reader: Any, reason: ParkReason) -> tuple[str, ...]:

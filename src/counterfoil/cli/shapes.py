@@ -97,6 +97,12 @@ SHAPES: dict[str, str] = {
     ),
     "ACT": "{at, person, verb, what, subject, run_id, sequence, ordinal, digest, details}",
     "SUSPENSION": "{scope, reason, by, at, lifted_at, lifted_by}",
+    "RECEIVER": (
+        "{receiver, environment, declared, suspended, in_doubt, oldest_doubt_at, last_day:{attempts, refused, ambiguous, "
+        "failure_rate}, limits:{concurrency, in_use, rate, closed_until_at, closed_by}, paused:{sentence, by, at, until_at}, "
+        "waiting, operations:[{operation, action, api_version, contract_digest, kind, lookup, window_us, duplicate, procedure, "
+        "sentences}]}"
+    ),
     "DRILL": (
         "{operation, contract_digest, workflow, workflow_version, target, target_digest, seed, cases, passed, not_applicable, "
         "not_run, by, at}"

@@ -19,6 +19,7 @@ from counterfoil.cli import (
     money,
     receivers_drill,
     receivers_new,
+    receivers_pause,
     receivers_probe,
     sandbox,
     schema,
@@ -113,7 +114,7 @@ def root() -> typer.Typer:
         top.typer.add_typer(noun.typer, name=noun.noun)
     for each in (looking, metrics, money, explain):
         each.add_to(top)
-    for each in (receivers_new, receivers_probe, receivers_drill):
+    for each in (receivers_new, receivers_probe, receivers_pause, receivers_drill):
         each.add_to(receivers)
     for noun in (looking.workers, looking.duties, rules, receivers):
         top.typer.add_typer(noun.typer, name=noun.noun)

@@ -32,7 +32,10 @@ def add_to(root: Group) -> None:
     def worker(
         invocation: Invocation,
         until_idle: Annotated[
-            bool, typer.Option("--until-idle", help="End when no run is due or held. For scripts and tests.")
+            bool,
+            typer.Option(
+                "--until-idle", help="End when no run is due, or held by what ends by itself. For scripts and tests."
+            ),
         ] = False,
         processes: Annotated[
             int, typer.Option("--processes", min=1, max=256, help="So many worker processes, to use so many cores.")

@@ -118,3 +118,11 @@ class ClientReceivers:
     async def show(self, receiver: str) -> Receiver:
         """One of them, by its name."""
         return await self._calls.read(f"/receivers/{part(receiver)}", Receiver)
+
+    async def pause(self, receiver: str, *, reason: str) -> Receiver:
+        """Nothing is sent there until somebody resumes it; what is meant for it waits."""
+        return await self._calls.act(f"/receivers/{part(receiver)}/pause", Receiver, {"reason": reason})
+
+    async def resume(self, receiver: str, *, reason: str) -> Receiver:
+        """Its pause is over, a person's or its breaker's. Raises Refused(not_paused)."""
+        return await self._calls.act(f"/receivers/{part(receiver)}/resume", Receiver, {"reason": reason})

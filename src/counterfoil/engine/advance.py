@@ -79,7 +79,8 @@ def advanced(
     if ruling.kind in _NOT_WRITTEN or (ruling.kind in _OPENS and not opens):
         return Advanced(operation, case, ruling, next_at, expired)
     before = operation_in(tx, target)
-    held = held_now(tx, target) if ruling.kind is Kind.WAIT and ruling.reason == Until.NEXT_TRY else None
+    waits = ruling.kind is Kind.WAIT and ruling.reason == Until.NEXT_TRY
+    held = held_now(tx, target, situation) if waits else None
     spent = lacking(tx, target) if ruling.reason == Ask.BUDGET else None
     changed = _write(tx, target, situation, operation, case, ruling)
     if ruling.kind in _OPENS:

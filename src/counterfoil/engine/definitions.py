@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import TypeAdapter
 
 from counterfoil.engine.document import Document
+from counterfoil.model.breaker import Breaker
 from counterfoil.model.budget import Budget, Retry, SharedBudget
 from counterfoil.model.contract import Contract
 from counterfoil.model.conversation import Turn
@@ -74,6 +75,7 @@ class ReceiverDefinition:
     concurrency: int | None = None  # attempts at once, over all workers
     rate: Rate | None = None
     webhook: SignedBy | None = None
+    breaker: Breaker | None = None
 
 
 @dataclass(frozen=True)

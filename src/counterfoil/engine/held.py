@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from counterfoil.engine.definitions import Registry
+from counterfoil.engine.tap import paused_text
 from counterfoil.model.run import RunRecord
 from counterfoil.model.slots import SlotRecord, TapRecord, receiver_pool, workflow_pool
 from counterfoil.rules.tap import closed_until, room
@@ -39,8 +40,12 @@ def _places(reader: Reader, registry: Registry, pool: str, now: int) -> int:
     taken = sum(1 for slot in reader.find(SlotRecord, "pool", pool) if slot.until is None or slot.until > now)
     if receiver is not None:
         tap = reader.get(TapRecord, receiver.name)
+        if tap is not None and paused_text(tap, receiver.breaker, now) is not None:
+            return 0
         if closed_until(tap, now) is not None:
             return 0
+        if tap is not None and receiver.breaker is not None and tap.open_until is not None:
+            return 1  # after a pause one tries
         by_rate = AT_ONCE if receiver.rate is None else room(tap, receiver.rate, now)
         return min(by_rate, AT_ONCE if receiver.concurrency is None else receiver.concurrency - taken)
     limit = _limit(registry, pool)
@@ -56,3 +61,8 @@ def _limit(registry: Registry, pool: str) -> int | None:
         if pool.startswith(f"partition:{workflow.name}:"):
             return None if workflow.partition is None else workflow.partition.concurrency
     return None
+
+
+def paused_by_person(reader: Reader, pool: str) -> bool:
+    """Whether it ends only by a person, and not by itself."""
+    return any(tap.paused_at is not None and receiver_pool(tap.receiver) == pool for tap in reader.rows(TapRecord))

@@ -129,4 +129,4 @@ def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord
 def _tap(opened: Opened, receiver: str) -> Tap | None:
     """The limits of a receiver, as the code at hand declares them. A tool that nobody declared has no receiver."""
     declared = opened.registry.receivers.get(receiver)
-    return None if declared is None else Tap(receiver, declared.concurrency, declared.rate)
+    return None if declared is None else Tap(receiver, declared.concurrency, declared.rate, declared.breaker)

@@ -21,7 +21,7 @@ from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model.codec import digest_of, parsed
 from counterfoil.model.contract import Meaning
 from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
-from counterfoil.model.exchange import Exchange
+from counterfoil.model.exchange import CLOCKS_DISAGREE, NEVER_BEGUN, TOO_LATE, Exchange
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.receivers.http import AttemptOver, Sender
 from counterfoil.receivers.sending import Sending
@@ -89,9 +89,9 @@ class AttemptGate:
         self._execution.opened.boundaries.reach("operation.first_byte")
         opened = self._execution.opened
         if deadline_passed(opened.clock, self._boot_deadline, self._wall_deadline):
-            raise AttemptOver("the attempt's deadline passed before its first byte")
+            raise AttemptOver(TOO_LATE)
         if opened.clock_jumped():
-            raise AttemptOver("the clocks disagree since before its first byte")
+            raise AttemptOver(CLOCKS_DISAGREE)
 
     def replied(self, exchange: Exchange) -> None:
         del exchange
@@ -194,7 +194,7 @@ async def _tried(
     if gate.attempt is None:
         await _before_any_byte(execution, record, problem)
         return
-    exchange = call.exchange or Exchange("nothing", False, problem="the attempt ended before its first byte")
+    exchange = call.exchange or Exchange("nothing", False, problem=NEVER_BEGUN)
     meaning = classify(operation.contract, exchange)
     receipt = None
     if meaning is Meaning.APPLIED:

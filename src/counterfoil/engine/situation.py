@@ -1,7 +1,7 @@
 """All that the recovery table needs to know about one operation, read in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from counterfoil.engine.approving import approving_reads, stands
@@ -19,8 +19,9 @@ from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord
 from counterfoil.model.run import ParkReason, RunRecord
 from counterfoil.rules.budget import FIRST_PAUSE_US, LONGEST_PAUSE_US, of_attempt, pause_before
-from counterfoil.rules.gather import Situation
+from counterfoil.rules.gather import Situation, gather
 from counterfoil.rules.lost_history import began
+from counterfoil.rules.recovery import Kind, rule
 from counterfoil.rules.situation import DAY_US
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
@@ -117,7 +118,7 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
     budget, next_try_at = _budget(tx, target, run, attempts)
     asked = target.review or {}
     approval = stands(tx, run, operation, review, asked.get("approvals", 1))
-    return Situation(
+    situation = Situation(
         operation=operation,
         contract=contract,
         attempts=attempts,
@@ -139,6 +140,10 @@ def situation_in(tx: Transaction, target: Target, *, operation: OperationRecord 
         patience_us=target.patience_us,
         weighed_at=max((incident.closed_at for incident in incidents if incident.closed_at is not None), default=None),
     )
+    held = held_now(tx, target, situation)
+    if held is None:
+        return situation
+    return replace(situation, budget="not_yet", next_try_at=max(held.until, next_try_at or 0))
 
 
 def _incidents(tx: Transaction, target: Target) -> list[IncidentRecord]:
@@ -200,15 +205,22 @@ def lacking(tx: Transaction, target: Target) -> Spent | None:
     return spent_in(tx, tx.must(RunRecord, target.run_id), target.shares, need)
 
 
-def held_now(tx: Transaction, target: Target) -> Held | None:
-    """By which limit of its receiver another send is held, where it is paid for and due."""
-    return held_by_tap(tx, target.tap)
+def held_now(tx: Transaction, target: Target, situation: Situation) -> Held | None:
+    """By which limit or pause of its receiver another send is held, where it is paid for.
+
+    They hold what the table would send, and nothing else: a doubt that only a person can close is that person's at once.
+    """
+    held = None if situation.budget == "spent" else held_by_tap(tx, target.tap)
+    if held is None:
+        return None
+    _, ruling = rule(gather(replace(situation, budget="left", next_try_at=None)))
+    return held if ruling.kind in (Kind.SEND, Kind.REPEAT) else None
 
 
 def _budget(
     tx: Transaction, target: Target, run: RunRecord, attempts: Sequence[AttemptRecord]
 ) -> tuple[str, int | None]:
-    """Whether another try is paid for and due, and when it is due: not before its receiver has room for it."""
+    """Whether another try is paid for and due, and when it is due."""
     now = tx.now
     if lacking(tx, target) is not None:
         return "spent", None
@@ -216,5 +228,4 @@ def _budget(
         due = attempts[-1].ended_at + pause_before(len(attempts), FIRST_PAUSE_US, LONGEST_PAUSE_US)
         if now < due:
             return "not_yet", due
-    held = held_now(tx, target)
-    return ("left", None) if held is None else ("not_yet", held.until)
+    return "left", None

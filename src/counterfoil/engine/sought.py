@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from counterfoil.engine.definitions import Registry
-from counterfoil.engine.held import has_room, may_go_on
+from counterfoil.engine.held import has_room, may_go_on, paused_by_person
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import Reader
 
@@ -42,7 +42,8 @@ class Sought:
             return any(_due(run, now) for run in self._own(reader, passed))
         if reader.due.of(self.names, now, 1):
             return True
-        return any(reader.due.held_for(pool, self.names, 1) for pool in reader.due.held_pools())
+        pools = (pool for pool in reader.due.held_pools() if not paused_by_person(reader, pool))
+        return any(reader.due.held_for(pool, self.names, 1) for pool in pools)
 
     def _own(self, reader: Reader, passed: Collection[str]) -> list[RunRecord]:
         runs = [reader.get(RunRecord, run_id) for run_id in sorted((self.only or frozenset()).difference(passed))]

@@ -110,4 +110,9 @@ STORAGE = (
         "Nothing is suspended there: {what}.",
         "See `counterfoil writes status`; nothing was changed.",
     ),
+    ErrorCode(
+        "not_paused",
+        "The receiver {receiver} is not paused.",
+        "See `counterfoil receivers status`; nothing was changed.",
+    ),
 )

@@ -10,6 +10,15 @@ from counterfoil.model.codec import compact
 
 Reached = Literal["nothing", "connected", "request", "headers", "body"]
 KEPT = 64 * 1024  # bytes of a reply's body that are kept as evidence
+# Problems that are ours and say nothing of the receiver: we kept the request back, or nobody read its answer.
+NEVER_BEGUN = "the attempt ended before its first byte"
+TOO_LATE = "the attempt's deadline passed before its first byte"
+CLOCKS_DISAGREE = "the clocks disagree since before its first byte"
+ATTEMPT_OVER = "the attempt is over"
+NOT_ENDED = "the write has not ended"
+NOT_TOLD = "the tool told no answer"
+HELD_BACK = frozenset({NEVER_BEGUN, TOO_LATE, CLOCKS_DISAGREE, ATTEMPT_OVER, NOT_ENDED, NOT_TOLD})
+STOPPED = "stopped: "  # how a problem begins whose attempt was stopped from our side
 _NEVER_KEPT = frozenset({"set-cookie", "authorization", "www-authenticate", "proxy-authenticate"})
 
 

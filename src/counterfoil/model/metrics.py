@@ -89,6 +89,11 @@ RUNS_PARKED = Metric(
     "Runs that are parked now, by reason.",
     "runs that wait for a review, a signal, a timer or a child, and runs that were parked and went on.",
 )  # fmt: skip
+RECEIVERS_PAUSED = Metric(
+    "receivers_paused", MetricKind.GAUGE, "receivers", ("receiver", "by"),
+    "1 while nothing is sent to a receiver: `by` is person, until somebody resumes it, or breaker, which tries again by itself.",
+    "receivers that are suspended (`writes suspend`), full, or asked to be left alone.",
+)  # fmt: skip
 INTERVENTION = Metric(
     "intervention_seconds", MetricKind.HISTOGRAM, "seconds", ("reason",),
     "From parked to answered: to the commit that made the parked run pending again, by the reason of the park.",
@@ -136,6 +141,7 @@ LEASE_LOSSES = Metric(
 
 METRICS: tuple[Metric, ...] = (
     UNRESOLVED, UNRESOLVED_OLDEST, REVIEWS_OPEN, REVIEW_AGE, RECOVERY_DURATION, ATTEMPTS_REPEATED, ATTEMPTS_WITHOUT_PROGRESS,
-    RUNS_PARKED, INTERVENTION, DUPLICATES_OPEN, DUPLICATES_FOUND, BUDGET_SPENT, STEPS, COMMITS, COMMIT_DURATION, LEASE_LOSSES,
+    RUNS_PARKED, RECEIVERS_PAUSED, INTERVENTION, DUPLICATES_OPEN, DUPLICATES_FOUND, BUDGET_SPENT, STEPS, COMMITS,
+    COMMIT_DURATION, LEASE_LOSSES,
 )  # fmt: skip
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -52,12 +52,24 @@ class TapRecord:
 
     `next_at`: when the next attempt would be due if all went evenly; a rate lets it run ahead of now by its burst.
     `closed_until`: the receiver asked to be left alone until then, by an answer with the status `closed_by`.
+    `failures`: attempts in a row that failed, the last one as `problem` says. `open_until`: so long the breaker lets nothing
+    through, for the `opens`-th time in a row; from then on one attempt (`trial`) tries, which has until `trial_until`.
+    `paused_at`, `paused_by`, `paused_reason`: a person's pause, until a person ends it.
     """
 
     receiver: str
     next_at: int
     closed_until: int | None
     closed_by: int | None
+    failures: int = 0
+    problem: str | None = None
+    opens: int = 0
+    open_until: int | None = None
+    trial: str | None = None
+    trial_until: int | None = None
+    paused_at: int | None = None
+    paused_by: str | None = None
+    paused_reason: str | None = None
 
 
 def receiver_pool(receiver: str) -> str:

@@ -11,7 +11,7 @@ import httpx2
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.contract_parts import Carrier
 from counterfoil.model.errors import Refused
-from counterfoil.model.exchange import Exchange, Reached
+from counterfoil.model.exchange import ATTEMPT_OVER, NOT_ENDED, STOPPED, Exchange, Reached
 from counterfoil.receivers.carriers import filled, placed, same_version
 from counterfoil.receivers.wire import Wire, read_reply, tls
 from counterfoil.rules.classify import classify, replayed
@@ -126,7 +126,7 @@ class Sender:
 
     def _first_byte(self) -> None:
         if self._shut:
-            raise AttemptOver("the attempt is over")
+            raise AttemptOver(ATTEMPT_OVER)
         self._gate.first_byte()
 
     async def post(self, path: str, **parts: Unpack[Parts]) -> Reply:
@@ -163,7 +163,7 @@ class Sender:
             digest = self._digest(request)
             await self._gate.before_send(digest)
             # From here on an end without a result is a doubt: who looks before the write has ended must not see "nothing".
-            self.exchange = Exchange("nothing", True, problem="the write has not ended", request_digest=digest)
+            self.exchange = Exchange("nothing", True, problem=NOT_ENDED, request_digest=digest)
             self.exchange = await self._exchange(client, request, digest)
         meaning = classify(self._contract, self.exchange)
         if meaning is not Meaning.APPLIED:
@@ -215,7 +215,7 @@ class Sender:
             over.meaning = classify(self._contract, self.exchange)
             raise
         except BaseException as stopped:
-            self.exchange = self._seen(wire, digest, problem=f"stopped: {type(stopped).__name__}")
+            self.exchange = self._seen(wire, digest, problem=f"{STOPPED}{type(stopped).__name__}")
             raise
         exchange = self._seen(wire, digest, problem=wire.problem)
         if exchange.status is not None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.errors import Refused
-from counterfoil.model.exchange import Exchange
+from counterfoil.model.exchange import NOT_TOLD, Exchange
 from counterfoil.receivers.http import AttemptOver
 from counterfoil.rules.classify import classify, replayed
 
@@ -35,7 +35,7 @@ class Sending:
         self._entered = True
         self.key = self._enter()
         # Whatever the SDK does from here on, we cannot see whether a byte left.
-        self.exchange = Exchange("connected", True, problem="the tool told no answer")
+        self.exchange = Exchange("connected", True, problem=NOT_TOLD)
         return self
 
     def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> None:

@@ -1,5 +1,7 @@
 """What goes out to a receiver: evenly, with a burst, and not before the receiver wants to be asked again. Pure."""
 
+from dataclasses import replace
+
 from counterfoil.model.slots import Rate, TapRecord
 
 LONGEST_CLOSED_US = 3600 * 1_000_000  # a receiver that asks for more is tried once an hour
@@ -17,7 +19,7 @@ def free_at(tap: TapRecord | None, rate: Rate) -> int:
 
 def drawn(tap: TapRecord, rate: Rate, now: int) -> TapRecord:
     """The tap after one more attempt."""
-    return TapRecord(tap.receiver, max(tap.next_at, now) + rate.interval_us, tap.closed_until, tap.closed_by)
+    return replace(tap, next_at=max(tap.next_at, now) + rate.interval_us)
 
 
 def room(tap: TapRecord | None, rate: Rate, now: int) -> int:
@@ -36,7 +38,7 @@ def closed(tap: TapRecord, status: int, retry_after_us: int, now: int) -> TapRec
     until = now + min(retry_after_us, LONGEST_CLOSED_US)
     if until <= (tap.closed_until or 0):
         return tap
-    return TapRecord(tap.receiver, tap.next_at, until, status)
+    return replace(tap, closed_until=until, closed_by=status)
 
 
 def new_tap(receiver: str) -> TapRecord:

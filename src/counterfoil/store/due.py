@@ -30,3 +30,7 @@ class DueReader(Protocol):
     def held_for(self, pool: str, versions: Collection[str], limit: int) -> list[str]:
         """Ids of runs of these versions that wait for room in a pool, the longest first."""
         ...
+
+    def held_count(self, pool: str, limit: int) -> int:
+        """How many runs wait for a pool, whatever their version; not counted beyond `limit`."""
+        ...

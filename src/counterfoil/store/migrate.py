@@ -6,7 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 APPLICATION_ID = 0x43464C44  # "CFLD", in the header of every database of ours
-POSTGRES_FROM = 12  # the first schema that a release had on PostgreSQL: each later migration has a twin there
+POSTGRES_FROM = 13  # the first schema that a release had on PostgreSQL: each later migration has a twin there
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,5 +36,10 @@ class SqlDue:
         """Runs of these versions that wait for a pool, the longest first."""
         return self._ids("held_for", pool=pool, limit=limit, versions=compact(sorted(versions)))
 
+    def held_count(self, pool: str, limit: int) -> int:
+        """How many runs wait for a pool, whatever their version; not counted beyond `limit`."""
+        found: int = self._questions.ask("count_held", {"pool": pool, "limit": limit}).get
+        return found
+
     def _ids(self, name: str, **asked: str | int) -> list[str]:
         return [row[0] for row in self._questions.ask(name, asked)]

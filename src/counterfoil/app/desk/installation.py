@@ -149,6 +149,21 @@ class DeskReceivers:
             raise Refused("not_found", what="receiver", id=receiver)
         return self._noun.show(receiver)
 
+    async def pause(self, receiver: str, *, reason: str) -> dict[str, Any]:
+        """Nothing is sent there until somebody resumes it, in the person's name. RECEIVER."""
+        self._may(Act.SUSPEND_WRITES, receiver)
+        return await self._noun.pause(receiver, by=self._sight.actor, reason=reason)
+
+    async def resume(self, receiver: str, *, reason: str) -> dict[str, Any]:
+        """What waits is sent, in the person's name. RECEIVER. Raises Refused(not_paused)."""
+        self._may(Act.RESUME_WRITES, receiver)
+        return await self._noun.resume(receiver, by=self._sight.actor, reason=reason)
+
+    def _may(self, act: Act, receiver: str) -> None:
+        if not self._sight.sees_installation():
+            raise Refused("not_found", what="receiver", id=receiver)
+        self._sight.must(act)
+
 
 class DeskPeople:
     """As `app.people`. Seen by whoever sees every run, or administers; others see themselves."""

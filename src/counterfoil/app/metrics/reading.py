@@ -10,6 +10,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.model import metrics
 from counterfoil.model.metrics import METRICS, Metric
 from counterfoil.model.run import ParkReason
+from counterfoil.model.slots import TapRecord
 from counterfoil.store.port import Reader
 
 SECOND_US = 1_000_000
@@ -26,6 +27,7 @@ def read_all(opened: Opened, reader: Reader, totals: Totals) -> list[Reading]:
         metrics.REVIEWS_OPEN.name: gauges.reviews_open,
         metrics.REVIEW_AGE.name: gauges.review_age,
         metrics.RUNS_PARKED.name: gauges.parked,
+        metrics.RECEIVERS_PAUSED.name: gauges.paused,
         metrics.DUPLICATES_OPEN.name: lambda: [Value({}, reader.figures.open_incidents())],
         metrics.COMMITS.name: lambda: [Value({}, 0 if installation is None else installation.batches)],
         metrics.COMMIT_DURATION.name: lambda: [
@@ -76,6 +78,17 @@ class _Gauges:
     def parked(self) -> list[Value]:
         now = self._reader.figures.parked()
         return [Value({"reason": reason.value}, now.get(reason.value, 0)) for reason in ParkReason]
+
+    def paused(self) -> list[Value]:
+        taps = {tap.receiver: tap for tap in self._reader.rows(TapRecord)}
+        found: list[Value] = []
+        for name in sorted(self._registry.receivers.keys() | taps.keys()):
+            tap, defined = taps.get(name), self._registry.receivers.get(name)
+            by_person = tap is not None and tap.paused_at is not None
+            open_until = None if tap is None or defined is None or defined.breaker is None else tap.open_until
+            found.append(Value({"receiver": name, "by": "person"}, int(by_person)))
+            found.append(Value({"receiver": name, "by": "breaker"}, int(open_until is not None)))
+        return found
 
     def _age(self, since: int | None) -> float:
         return 0.0 if since is None else max(0, self._now - since) / SECOND_US

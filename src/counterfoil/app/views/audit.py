@@ -102,6 +102,13 @@ def _waiver(entry: Entry, data: Data) -> str:
     return f"let {entry.name} be sent without a drill until {rfc3339(data['until'])}"
 
 
+def _writes(entry: Entry, data: Data) -> str:
+    if "paused" not in data:
+        return f"{'suspended' if data.get('suspended') else 'resumed'} sending ({entry.name})"
+    who = "its breaker: " if data.get("breaker") else ""
+    return f"{who}{'paused' if data['paused'] else 'resumed'} {(entry.name or '').replace(':', ' ')}"
+
+
 def _past(decision: str) -> str:
     return {"approve": "approved", "reject": "rejected"}.get(decision, decision)
 
@@ -118,7 +125,7 @@ _SAID: dict[EntryKind, Callable[[Entry, Data], str]] = {
     EntryKind.SIGNAL: lambda e, d: f"sent the signal {e.name} {d.get('signal_id')}",
     EntryKind.TENDED: _tended,
     EntryKind.PERSON: lambda e, d: f"{'revoked' if d.get('revoked') else 'added'} {e.name}",
-    EntryKind.WRITES: lambda e, d: f"{'suspended' if d.get('suspended') else 'resumed'} sending ({e.name})",
+    EntryKind.WRITES: _writes,
     EntryKind.RESTORE: lambda e, d: f"restore {e.name}" + (f" as {d['as']}" if d.get("as") else ""),
     EntryKind.GRANT: lambda e, d: f"{'granted' if d.get('granted') else 'took back'} {d.get('verb')} for {e.name}",
     EntryKind.TOKEN: lambda e, d: f"{'made' if d.get('created') else 'revoked'} a token of {e.name}",

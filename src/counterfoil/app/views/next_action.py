@@ -18,6 +18,7 @@ from counterfoil.model.installation import IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import AnswerRecord, ReviewRecord, ReviewState
 from counterfoil.model.run import BUDGET_REASONS, PARK_SENTENCES, ParkReason, RunRecord, RunState
+from counterfoil.model.slots import TapRecord
 from counterfoil.rules.authority import approvals_of, approvers, proposers
 from counterfoil.rules.budget import kind_of
 from counterfoil.rules.gate import sentence_of
@@ -126,6 +127,13 @@ def resume_writes(shown: Shown, suspension: SuspensionRecord, owner: str, deadli
     return next_of("resume_writes", sentence, "operator", owner, command, deadline_at)
 
 
+def resume_receiver(shown: Shown, tap: TapRecord, owner: str, deadline_at: int | None) -> dict[str, Any]:
+    """A person ends a person's pause."""
+    command = shown.command("receivers", "resume", tap.receiver, *_somebody(shown))
+    sentence = f"{tap.paused_by} paused the receiver {tap.receiver}: {tap.paused_reason}"
+    return next_of("resume_receiver", sentence, "operator", tap.paused_by or owner, command, deadline_at)
+
+
 def drill_missing(shown: Shown, send: Covered, run: RunRecord) -> dict[str, Any]:
     """Somebody lets it go on without a drill, by name and with an end; a drill that is registered needs nobody."""
     command = shown.command("waivers", "add", send.operation, *_somebody(shown))
@@ -176,6 +184,9 @@ def operation_next(
         return resume_writes(shown, suspension, operation.owner, run.deadline_at)
     if run.state is RunState.PARKED and run.reason not in RESOLVED:
         return parked_next(shown, run, [] if reviews else [operation], [])
+    tap = shown.reader.get(TapRecord, operation.receiver)
+    if tap is not None and tap.paused_at is not None:
+        return resume_receiver(shown, tap, operation.owner, run.deadline_at)
     if in_doubt(operation):
         return scheduled("reconcile", "A worker moves it out of doubt by its contract.", operation.next_at)
     return scheduled("send", "A worker sends it when everything allows it.", operation.next_at)

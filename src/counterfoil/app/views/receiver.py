@@ -8,13 +8,14 @@ from counterfoil.app.views.contract import kind_of
 from counterfoil.app.views.moments import rfc3339
 from counterfoil.app.views.shown import Shown
 from counterfoil.engine.definitions import Operation, ReceiverDefinition, Registry
-from counterfoil.engine.tap import rate_text
+from counterfoil.engine.tap import paused_text, rate_text
 from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.slots import SlotRecord, TapRecord, receiver_pool
 from counterfoil.rules.contract_sentences import plain_sentences
 from counterfoil.rules.tap import closed_until
 
+MOST_COUNTED = 1000
 DAY_US = 24 * 3600 * 1_000_000
 _DOUBTFUL = {None, Meaning.AMBIGUOUS.value}
 
@@ -24,7 +25,9 @@ def receiver_view(
 ) -> dict[str, Any]:
     """`doubts`: its operations in flight or unknown. `answers`: its attempts of the last day by what they meant.
 
-    `limits`: {concurrency, in_use, rate, closed_until_at, closed_by}, over all workers.
+    `limits`: {concurrency, in_use, rate, closed_until_at, closed_by}, over all workers. `paused`: None, or {sentence, by, at,
+    until_at}: by a person until that person or another ends it, or by its breaker (`by` None) until a time. `waiting`: how
+    many runs its limits and its pause hold, counted up to 1000.
     """
     defined = registry.receivers.get(name)
     first_sent = [o.first_sent_at for o in doubts if o.first_sent_at is not None]
@@ -38,8 +41,18 @@ def receiver_view(
         "oldest_doubt_at": rfc3339(min(first_sent, default=None)),
         "last_day": _counted(answers),
         "limits": _limits(shown, name, defined),
+        "paused": _paused(shown, name, defined),
+        "waiting": shown.reader.due.held_count(receiver_pool(name), MOST_COUNTED),
         "operations": [_operation(o) for o in registry.operations.values() if o.receiver == name],
     }
+
+
+def _paused(shown: Shown, name: str, defined: ReceiverDefinition | None) -> dict[str, Any] | None:
+    tap = shown.reader.get(TapRecord, name)
+    said = None if tap is None else paused_text(tap, defined.breaker if defined else None, shown.now)
+    if tap is None or said is None:
+        return None
+    return {"sentence": said[0], "by": tap.paused_by, "at": rfc3339(tap.paused_at), "until_at": rfc3339(said[1])}
 
 
 def _limits(shown: Shown, name: str, defined: ReceiverDefinition | None) -> dict[str, Any]:

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from counterfoil.app.views.next_action import answer_review, next_of, nothing_left, parked_next, scheduled
+from counterfoil.app.views.next_action import (
+    answer_review,
+    next_of,
+    nothing_left,
+    parked_next,
+    resume_receiver,
+    scheduled,
+)
 from counterfoil.app.views.shown import Shown
 from counterfoil.model.codec import parsed
 from counterfoil.model.conversation import TurnRecord
@@ -12,6 +19,7 @@ from counterfoil.model.journal import Entry, EntryKind
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RUN_SENTENCES, RunRecord, RunState
+from counterfoil.model.slots import TapRecord
 
 WORKER_SEEN_US = 2 * 60 * 1_000_000  # a worker that was not seen for this long is not counted on
 
@@ -64,6 +72,9 @@ def _waiting(shown: Shown, run: RunRecord, reviews: Sequence[ReviewRecord], entr
             command = shown.command("signals", "send", f"run-{run.number}", wait["id"])
             sentence = f"It waits for the signal {wait['id']} from outside."
             return next_of("send_signal", sentence, "operator", run.owner, command, wait["deadline_at"])
+        paused = _paused_tap(shown, wait)
+        if paused is not None:
+            return resume_receiver(shown, paused, run.owner, wait["deadline_at"])
         if wait["kind"] == "child":
             child = shown.reader.get(RunRecord, wait["id"])
             if child is not None and child.state is RunState.PARKED:
@@ -71,3 +82,10 @@ def _waiting(shown: Shown, run: RunRecord, reviews: Sequence[ReviewRecord], entr
                 troubles = shown.reader.find(IncidentRecord, "run_id", child.run_id)
                 return parked_next(shown, child, waits_too, troubles)
     return scheduled("wake", run.sentence, run.due_at)
+
+
+def _paused_tap(shown: Shown, wait: dict[str, Any]) -> TapRecord | None:
+    """The receiver for which it waits, where a person paused it."""
+    kind, _, name = wait["id"].partition(":") if wait["kind"] == "slot" else ("", "", "")
+    tap = shown.reader.get(TapRecord, name) if kind == "receiver" else None
+    return tap if tap is not None and tap.paused_at is not None else None

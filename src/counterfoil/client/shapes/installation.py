@@ -132,8 +132,17 @@ class ReceiverLimits(Shape):
     closed_by: int | None
 
 
+class Pause(Shape):
+    """Why nothing is sent to a receiver. `by` is None for its breaker, which ends by itself at `until_at`."""
+
+    sentence: str
+    by: str | None
+    at: str | None
+    until_at: str | None
+
+
 class Receiver(Shape):
-    """An outside system."""
+    """An outside system. `waiting`: how many runs its limits and its pause hold."""
 
     receiver: str
     environment: str | None
@@ -143,6 +152,8 @@ class Receiver(Shape):
     oldest_doubt_at: str | None
     last_day: LastDay
     limits: ReceiverLimits
+    paused: Pause | None
+    waiting: int
     operations: list[ReceiverOperation]
 
 

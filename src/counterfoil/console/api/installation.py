@@ -24,6 +24,7 @@ from counterfoil.console.envelope import answer
 from counterfoil.console.signed_in import AtDesk
 
 router = router_of("installation")
+Named = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 @router.get("/me", responses=gives(Answer[Me]))
@@ -130,6 +131,18 @@ def list_receivers(at: AtDesk) -> Response:
 
 
 @router.get("/receivers/{receiver}", responses=gives(Answer[Receiver]))
-def show_receiver(at: AtDesk, receiver: Annotated[str, Path(min_length=1, max_length=200)]) -> Response:
+def show_receiver(at: AtDesk, receiver: Named) -> Response:
     """Show one receiver."""
     return answer("receivers show", at.receivers.show(receiver))
+
+
+@router.post("/receivers/{receiver}/pause", responses=gives(Answer[Receiver]))
+async def pause_receiver(at: AtDesk, receiver: Named, body: Reasoned) -> Response:
+    """Nothing is sent there until somebody resumes it. What is meant for it waits, visibly."""
+    return answer("receivers pause", await at.receivers.pause(receiver, reason=body.reason))
+
+
+@router.post("/receivers/{receiver}/resume", responses=gives(Answer[Receiver]))
+async def resume_receiver(at: AtDesk, receiver: Named, body: Reasoned) -> Response:
+    """End its pause, a person's or its breaker's. What waits is sent by itself."""
+    return answer("receivers resume", await at.receivers.resume(receiver, reason=body.reason))

@@ -36,6 +36,10 @@ WHERE held_for = :pool AND state IN ('pending', 'waiting')
   AND workflow || '/' || workflow_version IN (SELECT value FROM json_each(:versions))
 ORDER BY due_at LIMIT :limit;
 
+-- name: count_held
+-- how many runs wait for a pool, of any version
+SELECT count(*) FROM (SELECT run_id FROM runs WHERE held_for = :pool AND state IN ('pending', 'waiting') LIMIT :limit) AS held;
+
 -- name: next_due
 -- when the next run is due
 SELECT min(due_at) FROM runs WHERE due_at IS NOT NULL;

@@ -421,12 +421,21 @@ CREATE TABLE slots (
     PRIMARY KEY (pool, holder)
 ) STRICT;
 
--- What goes out to a receiver, from all workers: when the next is due, and until when it asked to be left alone.
+-- What goes out to a receiver, from all workers: when the next is due, until when it asked to be left alone, whether it is paused.
 CREATE TABLE taps (
     receiver TEXT PRIMARY KEY,
     next_at INTEGER NOT NULL,
     closed_until INTEGER,
-    closed_by INTEGER
+    closed_by INTEGER,
+    failures INTEGER NOT NULL DEFAULT 0,
+    problem TEXT,
+    opens INTEGER NOT NULL DEFAULT 0,
+    open_until INTEGER,
+    trial TEXT,
+    trial_until INTEGER,
+    paused_at INTEGER,
+    paused_by TEXT,
+    paused_reason TEXT
 ) STRICT;
 
 -- What receivers sent by themselves: stored before it is matched.

@@ -142,6 +142,8 @@ def due_by_version_and_by_pool(bench: Bench) -> None:
         assert reader.due.held_for("workflow:refund", refunds, 1) == ["run_held"]
         assert reader.due.held_for("workflow:refund", {"refund/1"}, 10) == []
         assert reader.due.held_for("workflow:other", refunds, 10) == []
+        counted = [reader.due.held_count(pool, 2) for pool in ("workflow:refund", "receiver:smtp", "workflow:other")]
+        assert counted == [2, 1, 0]
 
 
 def unresolved_operations(bench: Bench) -> None:

@@ -303,5 +303,5 @@ def one_of_each(run_id: str) -> list[Any]:
         SpanRecord("spn_1", "recovery", "crash", run_id, 40, None),
         TallyRecord("steps_total", "{}", 41.0),
         SlotRecord("receiver:crm", "att_1", run_id, 42),
-        TapRecord("crm", 43, None, 429),
+        TapRecord("crm", 43, None, 429, 2, "answered 503", 1, 44, "att_1", 45, 46, "ana", "they move"),
     ]

@@ -10,7 +10,7 @@ from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.sender import MARGIN_US, deadline_passed
 from counterfoil.model.codec import compact
 from counterfoil.model.contract import Meaning
-from counterfoil.model.exchange import Exchange
+from counterfoil.model.exchange import TOO_LATE, Exchange
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.rules.classify import classify, replayed
 from counterfoil.rules.key_window import key_of
@@ -115,7 +115,7 @@ class Sending:
         """The exchange as our own layer records it, and what the contract's classifier says of it."""
         contract = self._scene.kind.contract
         if reply.reached == "nothing":
-            exchange = Exchange("nothing", False, problem="the attempt's deadline passed before its first byte")
+            exchange = Exchange("nothing", False, problem=TOO_LATE)
         elif reply.status is None:
             exchange = Exchange("request", True, problem="no answer")
         else:

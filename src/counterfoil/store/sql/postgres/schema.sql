@@ -448,12 +448,21 @@ CREATE TABLE slots (
     PRIMARY KEY (pool, holder)
 );
 
--- What goes out to a receiver, from all workers: when the next is due, and until when it asked to be left alone.
+-- What goes out to a receiver, from all workers: when the next is due, until when it asked to be left alone, whether it is paused.
 CREATE TABLE taps (
     receiver TEXT COLLATE "C" PRIMARY KEY,
     next_at BIGINT NOT NULL,
     closed_until BIGINT,
-    closed_by BIGINT
+    closed_by BIGINT,
+    failures BIGINT NOT NULL DEFAULT 0,
+    problem TEXT COLLATE "C",
+    opens BIGINT NOT NULL DEFAULT 0,
+    open_until BIGINT,
+    trial TEXT COLLATE "C",
+    trial_until BIGINT,
+    paused_at BIGINT,
+    paused_by TEXT COLLATE "C",
+    paused_reason TEXT COLLATE "C"
 );
 
 -- What receivers sent by themselves: stored before it is matched.
