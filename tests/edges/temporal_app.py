@@ -1,9 +1,11 @@
 """An application whose workflows are executed by Temporal in the tests. What a redeployment would change is read from `changed`."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 from pydantic import BaseModel
+from temporalio.workflow import patched
 
 from counterfoil import (
     App,
@@ -187,6 +189,66 @@ async def long(run: Run, case: Case) -> int:
 async def half(run: Run, case: Case) -> str:
     """A child: one write."""
     return (await run.perform(create, case)).reference
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def asks(run: Run, case: Case) -> str:
+    """A child: one write, after a manager's approval."""
+    return (await run.perform(create_reviewed, case)).reference
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def parent(run: Run, case: Case) -> str:
+    """It begins a run, and waits for it."""
+    return await run.child(asks, case, request_id=f"{case.customer}-child")
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def family(run: Run, case: Case) -> str:
+    """A child, and then somebody's word."""
+    reference = await run.child(half, case, request_id=f"{case.customer}-child")
+    await run.wait_for("go", Go, within=timedelta(hours=1))
+    return reference
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def heard(run: Run, case: Case) -> str:
+    """A long history, and a word that was said at its beginning."""
+    for number in range(4):
+        await run.step(count, number)
+    return (await run.wait_for("go", Go, within=timedelta(hours=1))).word
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def in_time(run: Run, case: Case) -> str:
+    """What was too late stays too late when the record answers."""
+    try:
+        async with run.timeout(timedelta(milliseconds=30)):
+            told = (await run.perform(create, case)).reference
+    except TimedOut:
+        told = "too late"
+    for number in range(2):
+        await run.step(count, number)
+    return told
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def grouped(run: Run, case: Case) -> str:
+    """A task group wraps whatever ends its parts."""
+    async with asyncio.TaskGroup() as group:
+        part = group.create_task(run.perform(create_reviewed, case))
+    return part.result().reference
+
+
+@app.workflow(version=1, budget=BUDGET)
+async def mended(run: Run, case: Case) -> str:
+    """Code that was mended while runs of it were under way, as Temporal means it. `changed["before"]`: the code as it was."""
+    if "before" not in changed and patched("checks first"):
+        await run.step(added, case.customer)
+    first = await run.perform(create, case)
+    await run.wait_for("go", Go, within=timedelta(hours=1))
+    second = await run.perform(create, Case(customer=f"{case.customer}-2"))
+    return f"{first.reference} {second.reference}"
 
 
 @app.workflow(version=1, budget=BUDGET)

@@ -49,9 +49,9 @@ class Bench:
         return self.client
 
     @asynccontextmanager
-    async def worker(self, patience: Patience = QUICK) -> AsyncIterator[Client]:
+    async def worker(self, patience: Patience = QUICK, **more: Any) -> AsyncIterator[Client]:
         client = await self.connect(patience)
-        async with Worker(client, task_queue=self.name):
+        async with Worker(client, task_queue=self.name, **more):
             yield client
 
     @contextmanager
@@ -93,6 +93,14 @@ class Bench:
             assert clock.now_us() < end, f"{run['state']} {run['reason']}: {run['sentence']}"
             await clock.wait(never, clock.now_us() + 20_000)
         return run
+
+    async def rests(self, started: Started) -> None:
+        """Once its workflow waits by a timer, so that no worker is at it: one that ends now leaves nothing behind."""
+        assert self.client is not None
+        handle = self.client.get_workflow_handle(started.workflow_id)
+        never, clock = asyncio.Event(), SystemClock()
+        while (await handle.fetch_history()).events[-1].event_type != EventType.EVENT_TYPE_TIMER_STARTED:
+            await clock.wait(never, clock.now_us() + 20_000)
 
     async def until_listed(self, count: int) -> list[dict[str, Any]]:
         """The runs, newest first, once there are so many."""

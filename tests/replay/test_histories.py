@@ -1,6 +1,7 @@
 """This code replays what a server of Temporal stored of the examples (tests/replay/histories.py writes it)."""
 
 import asyncio
+import base64
 import json
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +32,24 @@ def replayed(name: str, change: Callable[[dict[str, Any]], None] = lambda histor
 
 
 def test_the_examples_are_there() -> None:
-    assert {"onboard", "everything"} <= set(STORED)
+    assert {"onboard", "refund", "everything", "mended_before", "mended_after"} <= set(STORED)
+
+
+def test_the_patched_step_is_in_one_of_the_two_alone() -> None:
+    """Both are replayed by the code as it is now: `temporalio.workflow.patched` says which of them has it."""
+    patched = [name for name in ("mended_before", "mended_after") if "checks first" in steps(name)]
+    assert patched == ["mended_after"]
+
+
+def steps(name: str) -> str:
+    """What a history says of its patches, whose details are encoded."""
+    details = [
+        payload["data"]
+        for event in json.loads((FOLDER / f"{name}.json").read_text())["events"]
+        for payloads in event.get("markerRecordedEventAttributes", {}).get("details", {}).values()
+        for payload in payloads["payloads"]
+    ]
+    return " ".join(base64.b64decode(each).decode() for each in details)
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -61,14 +61,15 @@ def child_submission(
     *,
     parent: RunRecord,
     position: str,
+    driven: bool = True,
 ) -> SubmitChild:
     """The same for a run that `parent` begins at a position: it is submitted by whoever submitted the parent, and for its
-    conversation."""
+    conversation. `driven` False: nobody drives the parent now, it had begun this one earlier."""
     facts = _facts(installation_id, workflow, plain, request_id)
     facts["budget"] = handed_on(facts["budget"], parent)
     return SubmitChild(
         **facts, deadlines=deadlines, by=parent.submitted_by,
-        parent_run_id=parent.run_id, parent_position=position, parent_fence=parent.fence,
+        parent_run_id=parent.run_id, parent_position=position, parent_fence=parent.fence if driven else None,
     )  # fmt: skip
 
 

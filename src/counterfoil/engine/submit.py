@@ -142,12 +142,14 @@ class SubmitChild(Submit):
     """A run that another begins, for as long as that one is driven under `parent_fence`: whoever lost it begins nothing more.
 
     Of a parent that was cancelled, and whose driver has not heard yet, it is cancelled from its start. Raises Refused(fence_lost).
+    Without a fence nobody drives the parent now: a child that it had begun elsewhere is stored again after a restore.
     """
 
-    parent_fence: int = 0
+    parent_fence: int | None = 0
 
     def decide(self, tx: Transaction) -> str:
-        parent = driven(tx, self._parent, self.parent_fence)
+        fence = self.parent_fence
+        parent = tx.must(RunRecord, self._parent) if fence is None else driven(tx, self._parent, fence)
         admitted = Submit.decide(self, tx)
         if admitted == "new" and parent.cancel_asked:
             tx.put(replace(tx.must(RunRecord, self.run_id), cancel_asked=1, heading="cancelled"))

@@ -1,7 +1,8 @@
 """Where a run's function is executed when it is not by us: a workflow of Temporal, over all its executions.
 
 Namespace, workflow id and the first execution's run id stay what they are when an activity is retried, a workflow is retried,
-reset or continued as new. They are the request id of the ledger's run.
+reset or continued as new. They are the request id of the ledger's run. What we submit has no first execution in it: its workflow
+id holds our own request id, which finds the same run for ever, also when Temporal has forgotten the workflow.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ MARK = "@temporal"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One workflow of Temporal."""
+    """One workflow of Temporal. `first_run_id` is empty where the workflow id alone names the run: we submitted it."""
 
     namespace: str
     workflow_id: str

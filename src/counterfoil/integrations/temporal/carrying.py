@@ -107,6 +107,20 @@ KINDS: dict[str, Carried] = {
 }  # fmt: skip
 
 
+_REFERENCES = ("function", "agent", "type", "connect", "body")
+
+
+def check_reachable(registry: Registry, given: dict[str, Any]) -> None:
+    """Raises Refused(temporal_unreachable) where this worker's code lacks what a call names: it is older, or newer."""
+    for name in _REFERENCES:
+        if name in given:
+            referred(given[name])
+    if "operation" in given:
+        operation_of(registry, given["operation"])
+    if "workflow" in given and (given["workflow"], given["version"]) not in registry.workflows:
+        raise Refused("temporal_unreachable", what=f"The workflow {given['workflow']}, version {given['version']},")
+
+
 def operation_of(registry: Registry, name: str) -> Operation[Any, Any]:
     """Raises Refused(temporal_unreachable) where this worker's application does not declare it."""
     if name not in registry.operations:

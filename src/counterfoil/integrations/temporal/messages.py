@@ -6,11 +6,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Input:
-    """The argument of a workflow. `generation` counts the times that it continued as new, its history being long."""
+    """The argument of a workflow. `generation` counts the times that it continued as new, its history being long.
+
+    `submitted`: by us, so that the workflow id alone names its run. `parent`: the run that began it, and at which position.
+    """
 
     input: Any
     generation: int = 0
     by: str | None = None  # the person who submitted it
+    submitted: bool = False
+    parent: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Begin:
     input: Any
     generation: int
     by: str | None
+    submitted: bool = False
+    parent: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,17 @@ class Recall:
 
 @dataclass(frozen=True)
 class Begun:
-    """Its run in the ledger. `known`: what the record answers, by position, where the workflow goes on in a new generation."""
+    """Its run in the ledger. `known`: what the record answers, by position, where the workflow goes on in a new generation.
+
+    `sequence` is where its journal stood, `incarnation` the installation's: another one means that a restore came between.
+    """
 
     run_id: str
     created_at: int
     known: dict[str, "Said"] = field(default_factory=lambda: {})
     more: int | None = None  # the sequence behind which more is known
+    sequence: int | None = None
+    incarnation: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,13 +87,14 @@ class Call:
     arguments: dict[str, Any]
     scopes: list[list[Any]] = field(default_factory=lambda: [])
     others: list[Wait] = field(default_factory=lambda: [])
+    incarnation: int = 0  # as the run's beginning said; 0: it did not
 
 
 @dataclass(frozen=True)
 class End:
     """The function returned, or raised: a `failure` that a workflow may answer, told by the entry `sequence`, or a `problem`.
 
-    `parked_at` is the sequence at which the run was parked with this end before.
+    `parked_at` is the sequence at which the run was parked with this end before, `begun_at` the one at which its execution began.
     """
 
     run_id: str
@@ -92,6 +105,8 @@ class End:
     sequence: int | None = None
     cancelled: bool = False
     parked_at: int | None = None
+    begun_at: int | None = None
+    incarnation: int = 0
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class CounterfoilPlugin(SimplePlugin):
         try:
             if not beside.done():
                 async with duties_beside(self.app):
-                    await next(worker)
+                    await _as_long_as(beside, worker, next)
         finally:
             ready.cancel()
             hand.stop()
@@ -76,3 +76,17 @@ class CounterfoilPlugin(SimplePlugin):
         if self._hand is None:
             raise Refused("usage", problem="an activity of Counterfoil runs only in a worker that has the plugin")
         return self._hand
+
+
+async def _as_long_as(beside: "asyncio.Task[None]", worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:
+    """No activity without the ledger's hand: where that ends, its lock is free, and the worker ends with it."""
+    polling = asyncio.ensure_future(next(worker))
+    try:
+        await asyncio.wait({beside, polling}, return_when=asyncio.FIRST_COMPLETED)
+        if not polling.done():
+            await worker.shutdown()
+    except asyncio.CancelledError:
+        polling.cancel()
+        await asyncio.wait({polling})
+        raise
+    await polling

@@ -30,7 +30,10 @@ def known_of(opened: Opened, run: RunRecord, *, after: int = -1) -> tuple[dict[s
             journal.fold(entry.sequence, entry.kind, entry.position, entry.name, data, entry.at)
             kinds[entry.sequence] = entry.kind
         operations = {each.operation_id: each for each in reader.find(OperationRecord, "run_id", run.run_id)}
-        receipts = {each.receipt_id: each for each in reader.find(ReceiptRecord, "run_id", run.run_id)}
+        # One that is reused is another run's.
+        receipts = {
+            each: reader.get(ReceiptRecord, each) for each in {o.receipt_id for o in operations.values()} if each
+        }
     found: list[tuple[int, str, Said]] = []
     for position, outcome in journal.ended.items():
         said = _said(run.run_id, kinds[outcome.sequence], position, outcome.value, opened)
@@ -44,7 +47,10 @@ def known_of(opened: Opened, run: RunRecord, *, after: int = -1) -> tuple[dict[s
         if operation.status is OperationStatus.SUCCEEDED and not journal.verdicts.get(
             (operation.operation_id, begun.data["version"])
         ):
-            value = whole_receipt(receipts[operation.receipt_id or ""].body, opened.artifacts.whole)
+            receipt = receipts.get(operation.receipt_id or "")
+            if receipt is None:
+                continue  # purged: the call says so
+            value = whole_receipt(receipt.body, opened.artifacts.whole)
             said = Said("done", value, at=closing.at, digest=journal.names[position][1])
             found.append((closing.sequence, position, said))
     return _page(sorted(each for each in found if each[0] > after), after)

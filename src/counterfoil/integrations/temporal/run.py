@@ -17,7 +17,7 @@ from counterfoil.engine.clock import Random, seeded
 from counterfoil.engine.definitions import Operation, Workflow, dumped, loaded, signature_of, step_of
 from counterfoil.integrations.temporal.carrying import output_of, proposal_facts, proposal_from
 from counterfoil.integrations.temporal.failures import error_of
-from counterfoil.integrations.temporal.messages import Call, Said
+from counterfoil.integrations.temporal.messages import Call, Input, Said, Wait
 from counterfoil.integrations.temporal.references import reference_to
 from counterfoil.model.artifact import Artifact
 from counterfoil.model.codec import compact
@@ -38,6 +38,7 @@ class Place:
     pending: bool = False
 
 
+Waits = Callable[[Wait], Awaitable[None]]  # told what a call waits for
 current_place: ContextVar[Place] = ContextVar("current_place")
 
 
@@ -49,13 +50,21 @@ class Frame(Protocol):
     near: Mapping[str, Any]
     root: Place
 
-    async def ask(self, call: Call, title: str) -> Said: ...
     def changed(self, change: str) -> bool:
         """Temporal's own marker of a change in a workflow's code."""
         ...
 
-    async def child(self, definition: Workflow[Any, Any], plain: Any, request_id: str) -> str:
-        """Start it, or find it. Gives the request id of its run in the ledger."""
+    def part(self, body: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """A branch, which ends with the workflow."""
+        ...
+
+    async def ask(self, call: Call, title: str, waits: Waits | None = None) -> Said: ...
+    def request_of(self, definition: Workflow[Any, Any], request_id: str) -> str:
+        """The request id of a child's run in the ledger."""
+        ...
+
+    async def begin_child(self, definition: Workflow[Any, Any], request_id: str, given: Input) -> None:
+        """Have the function of a run executed that stands in the ledger."""
         ...
 
 
@@ -179,9 +188,20 @@ class TemporalRun:
     async def child(self, workflow: Workflow[Any, Any], input: Any, *, request_id: str) -> Any:
         signature = signature_of(workflow.function, skip=1)
         plain = dumped(signature.inputs[0][1], input, where=f"the input of {workflow.name}")
-        stored = await self._frame.child(workflow, plain, request_id)
+        stored = self._frame.request_of(workflow, request_id)
         asked = {"workflow": workflow.name, "version": workflow.version, "input": plain, "request_id": stored}
-        value = await self._asked("child", f"child {workflow.name}", asked)
+        name = f"child {workflow.name}"
+        parent = [self.id, self._next(name)]
+        begun = False
+
+        async def waits(wait: Wait) -> None:
+            # The ledger is asked first: it holds the child by now, as this run's, and says whether there is anything to execute.
+            nonlocal begun
+            if wait.kind == "child" and not begun:
+                begun = True
+                await self._frame.begin_child(workflow, request_id, Input(plain, submitted=True, parent=parent))
+
+        value = await self._asked("child", name, asked, waits)
         return loaded(signature.result, value, where=f"the result of {workflow.name}")
 
     async def _changed(self, change: str) -> bool:
@@ -215,7 +235,7 @@ class TemporalRun:
             current_place.set(place)
             return await body
 
-        return asyncio.create_task(within())
+        return self._frame.part(within())
 
     # ------------------------------------------------------------------ asking
 
@@ -224,15 +244,19 @@ class TemporalRun:
         return current_place.get(self._frame.root)
 
     def _position(self, name: str) -> str:
-        place = self._place
+        place, position = self._place, self._next(name)
         if place.pending:
             raise Refused("concurrent_calls")
         place.calls += 1
         place.drawn = 0
         place.counts[name] += 1
-        return f"{place.path}{name}#{place.counts[name]}"
+        return position
 
-    async def _asked(self, kind: str, name: str, arguments: dict[str, Any]) -> Any:
+    def _next(self, name: str) -> str:
+        place = self._place
+        return f"{place.path}{name}#{place.counts[name] + 1}"
+
+    async def _asked(self, kind: str, name: str, arguments: dict[str, Any], waits: Waits | None = None) -> Any:
         place = self._place
         number = int(self._position(name).rpartition("#")[2])
         prefix = f"{place.path}{name}#"
@@ -241,7 +265,7 @@ class TemporalRun:
         call = Call(kind, frame.run_id, frame.generation, prefix, number, place.last_at, arguments, scopes)
         place.pending = True
         try:
-            said = await frame.ask(call, f"{name} #{number}")
+            said = await frame.ask(call, f"{name} #{number}", waits)
         finally:
             place.pending = False
         place.last_at = max(place.last_at, said.at or 0)

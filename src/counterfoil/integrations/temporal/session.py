@@ -95,6 +95,10 @@ class CallRunner(Runner):
         verb = super()._suspend(waits)
         # Temporal's timer ends the wait at its time; only when nobody came for it by then is it overdue.
         deadline = None if verb.deadline_at is None else verb.deadline_at + self.opened.deadlines.pending
+        # No worker takes up here what waits for room: it is looked at when its own time has come.
+        verb = replace(
+            verb, due_at=min((each.due_at for each in waits if each.due_at is not None), default=verb.due_at)
+        )
         self.waits = messages.Wait(
             verb.why, verb.waits[0]["id"] if verb.waits else "", self.opened.clock.now_us(), verb.due_at, deadline,
             verb.sentence, verb.owner, verb.owner_then,
@@ -120,9 +124,10 @@ class CallRunner(Runner):
 class EndRunner(Runner):
     """Drives one claimed run to the end that its function came to elsewhere."""
 
-    def __init__(self, opened: Opened, run: RunRecord, worker_id: str, end: End) -> None:
+    def __init__(self, opened: Opened, run: RunRecord, worker_id: str, end: End, asker: str) -> None:
         super().__init__(opened, run, None, worker_id)
         self._end = end
+        self._asker = asker
 
     async def _body(self) -> Any:
         execution = self.execution
@@ -144,7 +149,9 @@ class EndRunner(Runner):
             execution.branches.remove(execution.root)
 
     def failure_of(self, error: BaseException) -> dict[str, Any]:
-        return error.facts if isinstance(error, _Elsewhere) else failure_facts(error)
+        """With the execution that failed: what still comes from it must not take the run up again."""
+        facts = error.facts if isinstance(error, _Elsewhere) else failure_facts(error)
+        return facts | {"execution": self._asker}
 
 
 class _Elsewhere(Exception):

@@ -1,5 +1,6 @@
 """Submit a request to Temporal: the same request id finds the same workflow, and its run in the ledger."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -13,7 +14,9 @@ from counterfoil.engine.definitions import Workflow, dumped, signature_of
 from counterfoil.engine.submission import refuse_turn, submission
 from counterfoil.integrations.temporal.identity import in_ledger, type_name, workflow_id_for
 from counterfoil.integrations.temporal.messages import Input
+from counterfoil.model.codec import parsed
 from counterfoil.model.origin import Origin
+from counterfoil.model.run import RunRecord
 
 I = TypeVar("I")
 
@@ -37,34 +40,35 @@ async def submit(
     queue: str,
     by: str | None = None,
 ) -> Started:
-    """As `App.submit`, on a queue of Temporal. Raises Refused(request_conflict) for other content under a known request id."""
+    """As `App.submit`, on a queue of Temporal. Raises Refused(request_conflict) for other content under a known request id.
+
+    The ledger is asked first, and for ever: a request that Temporal has forgotten is known. Whoever was interrupted between the
+    two asks again: a run that has not ended, and that Temporal does not execute, is executed from the record.
+    """
     name, adapter = signature_of(workflow.function, skip=1).inputs[0]
     plain = dumped(adapter, input, where=name)
     refuse_turn(workflow, plain)
     opened = app.open()
     check_owners(app.registry, opened)
     workflow_id = workflow_id_for(workflow.name, request_id)
-    first, admitted = await _started(client, workflow, Input(plain, by=by), workflow_id, queue)
-    # The workflow's own first activity does the same; whoever comes second finds it.
-    origin = Origin(client.namespace, workflow_id, first)
-    verb = submission(opened.installation_id, in_ledger(workflow), plain, origin.request_id, opened.deadlines, by=by)
-    await opened.write(verb)
+    stored = Origin(client.namespace, workflow_id, "").request_id
+    verb = submission(opened.installation_id, in_ledger(workflow), plain, stored, opened.deadlines, by=by)
+    admitted: Literal["new", "existing"] = await opened.write(verb)
+    with opened.read() as reader:
+        run = reader.get(RunRecord, verb.run_id)
+    assert run is not None, "it is stored"
+    if not run.state.ended:
+        await _start(client, workflow.name, run, workflow_id, queue)
     return Started(verb.run_id, workflow_id, admitted)
 
 
-async def _started(
-    client: Client, workflow: Workflow[Any, Any], given: Input, workflow_id: str, queue: str
-) -> tuple[str, Literal["new", "existing"]]:
-    """The first execution's run id."""
-    try:
-        handle = await client.start_workflow(
-            type_name(workflow.name, workflow.version),
-            given,
+async def _start(client: Client, name: str, run: RunRecord, workflow_id: str, queue: str) -> None:
+    parent = None if run.parent_run_id is None else [run.parent_run_id, run.parent_position or ""]
+    with suppress(WorkflowAlreadyStartedError):  # it is executed
+        await client.start_workflow(
+            type_name(name, run.workflow_version),
+            Input(parsed(run.input), by=run.submitted_by, submitted=True, parent=parent),
             id=workflow_id,
             task_queue=queue,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
         )
-        return handle.first_execution_run_id or "", "new"
-    except WorkflowAlreadyStartedError:
-        described = await client.get_workflow_handle(workflow_id).describe()
-        return described.raw_info.first_run_id, "existing"
