@@ -168,6 +168,7 @@ def test_a_contract_that_it_does_not_keep_is_found(cli: Cli, service: OrdersServ
 # --- drilled end to end -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(300)  # a life or two of a worker for each case
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.connector)
 def test_one_record_or_a_visible_doubt(drill: Drill, tmp_path: Path) -> None:
     said = play_all(drill, tmp_path)
