@@ -43,8 +43,8 @@ soak: set-up-dev ## simulated schedules for SOAK_SECONDS (600), from SOAK_SEED; 
 storm: set-up-dev ## four workers and their PostgreSQL killed, frozen and cut off for STORM_SECONDS (60), from STORM_SEED; one line of JSON
 	@$(BIN)/python -m tests.crash.chaos --seed $(STORM_SEED) --seconds $(STORM_SECONDS)
 
-drills: set-up-dev ## the examples' whole matrix of failures, minutes each; writes docs/drills
-	@$(BIN)/python scripts/drill_examples.py
+drills: set-up-dev ## the examples' whole matrix of failures, minutes each; writes docs/drills. DB=own: on a PostgreSQL of its own, or its address
+	@$(BIN)/python scripts/drill_examples.py $(if $(DB),--db '$(DB)')
 	@$(BIN)/python -m tests.docs.written
 
 lock: ## write the requirement files and the npm lock anew (needs uv)

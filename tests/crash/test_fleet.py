@@ -66,7 +66,7 @@ def test_of_two_workers_one_is_frozen_and_thaws(fleet: Fleet, held: Held) -> Non
         first = run_of(shipped)
         frozen = driver_of(fleet, first)
         frozen.freeze()
-        assert await until_accounted([shipped], 30) == []
+        assert await until_accounted([shipped], 120) == []
         taken = run_of(shipped)
         assert taken.fence > first.fence
         assert len(attempts_of(shipped)) > 1, "repeated under its key, by another worker"
@@ -119,7 +119,7 @@ def test_whoever_is_told_to_end_gives_its_runs_back_at_once(tmp_path: Path, held
             assert run.lease_until is None
             assert all(attempt.ended_at is not None for attempt in attempts_of(shipped)), "what was under way has ended"
             fleet.start()
-            assert await until_accounted([shipped], 30) == [], "no lease of ten minutes is waited for"
+            assert await until_accounted([shipped], 120) == [], "no lease of ten minutes is waited for"
             assert weighed([shipped], held) == ({"completed": 1}, [])
 
         asyncio.run(story())

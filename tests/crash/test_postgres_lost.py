@@ -109,6 +109,38 @@ def test_connections_that_broke_while_idle_are_made_anew(url: str, between: Rela
     database.close()
 
 
+def test_a_host_that_never_answers_is_given_up_in_time(url: str, between: Relay) -> None:
+    """Each attempt to reach it lasts until its own time-out: they count, and not only the pauses between."""
+    database = through(url, between, busy_seconds=1.0)
+    done(database, step("run_a", "0.1"))
+    between.silence()
+    with pytest.raises(StorageError) as lost:
+        database.apply([step("run_a", "0.2")])
+    assert lost.value.code == "server_lost"
+    # One, begun in the first second and over after two; the pauses alone would make it eleven.
+    assert between.unanswered == 1
+    database.close()
+
+
+def test_a_commit_of_ours_between_two_looks_hides_none_of_others(url: str) -> None:
+    database, other = (PostgresDatabase(PostgresAddress.of(url), SetClock()) for _ in range(2))
+    before = database.data_version()
+    read = database._readers.one
+
+    def meanwhile(name: str) -> Any:
+        row = read(name)
+        done(database, step("run_a", "ours"))
+        return row
+
+    done(other, step("run_a", "theirs"))
+    database._readers.one = meanwhile
+    assert database.data_version() == before + 1, "theirs, seen before ours was committed"
+    database._readers.one = read
+    assert database.data_version() == before + 1, "and ours is no news"
+    database.close()
+    other.close()
+
+
 FROZEN = """
 import os, signal, sys
 from counterfoil.store.port import Hooks

@@ -123,7 +123,8 @@ def drilled() -> dict[str, Any]:
 
 def named() -> str:
     """The named drills, each with what the examples showed."""
-    found = {name: {case["name"]: case for case in each["named"]} for name, each in drilled().items()}
+    on_files = {name: each for name, each in drilled().items() if each.get("backend", "sqlite") == "sqlite"}
+    found = {name: {case["name"]: case for case in each["named"]} for name, each in on_files.items()}
     rows = [
         [f"`{drill.name}`", drill.shows, *(showed(cases.get(drill.name)) for cases in found.values())]
         for drill in NAMED
@@ -167,20 +168,24 @@ def about_agents(file: str) -> bool:
     return file.startswith(("test_agent", "test_tools"))
 
 
+LEDGERS = {"sqlite": "a file", "postgres": "PostgreSQL"}
+
+
 def drill_costs() -> str:
     counted = ("cases", "passed", "failed", "not_applicable", "not_run")
     rows = [
         [
-            f"`{each['target']}`",
+            f"[`{each['target']}`](drills/{name}.html)",
+            LEDGERS[each.get("backend", "sqlite")],
             what,
             *(str(summary[name]) for name in counted),
             f"{summary['seconds']:.0f}",
             str(each["jobs"]),
         ]
-        for each in drilled().values()
+        for name, each in drilled().items()
         for what, summary in each["summaries"].items()
     ]
-    return table(("target", "", *(name.replace("_", " ") for name in counted), "seconds", "at once"), rows)
+    return table(("target", "ledger", "", *(name.replace("_", " ") for name in counted), "seconds", "at once"), rows)
 
 
 def catalogue() -> str:

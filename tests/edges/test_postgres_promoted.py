@@ -71,6 +71,49 @@ def test_a_synchronous_standby_that_was_promoted_goes_on(server: PostgresServer,
         server.start()
 
 
+def test_commits_that_no_standby_confirmed_any_more_make_it_a_restore(server: PostgresServer, app: App) -> None:
+    """The marker said that each was confirmed, and no send has moved it since."""
+    with server.replica(synchronous=True) as standby:
+        forbid(app, "confirmed")
+        standby.stop()
+        server.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+        server.ask("SELECT pg_reload_conf()")
+        while server.ask("SHOW synchronous_standby_names") != [("",)]:
+            pass
+        asyncio.run(app.people.add("bob", secret="bobs"))  # nothing that the marker follows
+        server.kill()
+        standby.start()
+        standby.promote()
+        found = at(app, standby)
+        server.start()
+    assert (found["suspended"], found["recognised_by"]) == (True, "promoted")
+
+
+def test_a_restore_that_one_host_has_begun_is_not_begun_by_each(
+    server: PostgresServer, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each host's marker knows the timeline that it followed: the other hosts' follow the new one once."""
+    second = App("shop", db=app.db)
+    monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "second"))
+    second.open()  # nothing was submitted yet
+    second.close()
+    monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "state"))
+    with server.replica() as standby:
+        forbid(app, "before")
+        server.stop()
+        standby.promote()
+        begun = at(app, standby)
+        asyncio.run(app.restore.finish(as_="restored", by="ana", secret=SECRET, reason="nothing is lost"))
+        app.close()
+        monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "second"))
+        found = at(second, standby)
+        second.close()
+        assert second.restore.status()["incarnation"] == begun["incarnation"]
+        second.close()
+        server.start()
+    assert (begun["recognised_by"], found["state"], found["suspended"]) == ("promoted", "finished", False)
+
+
 def test_a_standby_that_was_behind_what_was_sent_is_a_restore(server: PostgresServer, app: App) -> None:
     with server.replica() as standby:
         standby.stop()

@@ -25,12 +25,16 @@ SQLITE = "sqlite:///"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An open database, and what else of it is asked: where it is now, whether another place still has one, and which schema it has."""
+    """An open database, and what else of it is asked: where it is now, whether another place still has one, and which schema it has.
+
+    `twin`: the place beside it in the same database that holds an installation of this id, None where there is none.
+    """
 
     database: Database
     place: Callable[[], Place]
     still_there: Callable[[Place], bool]
     schema_version: Callable[[], int]
+    twin: Callable[[str], str | None] = lambda installation_id: None  # a file holds one
 
 
 class Located(Protocol):
@@ -145,7 +149,7 @@ class OnServer:
     def open(self, clock: SteadyClock, *, create: bool, hooks: Hooks, own_clock: bool) -> Found:
         """The schema, made if asked. Raises Refused(tool_missing) without the driver."""
         database = self._database(None if own_clock else clock, create=create, hooks=hooks)
-        return Found(database, database.place, database.still_there, database.schema_version)
+        return Found(database, database.place, database.still_there, database.schema_version, database.twin)
 
     def settings(self) -> "PostgresSettings":
         """The server's."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -65,7 +66,8 @@ def open_installation(
     """
     clock = SteadyClock(around.clock)
     commits, observers = Commits(clock.boot_us), Observers([EntryLog().committed])
-    hooks = _hooks(around.boundaries, commits, observers)
+    weakened: list[Callable[[], None]] = []  # the marker's, once there is one
+    hooks = _hooks(around.boundaries, commits, observers, weakened)
     own_clock = isinstance(around.clock, SystemClock)
     found = where.open(clock, create=founding is not None, hooks=hooks, own_clock=own_clock)
     database = found.database
@@ -75,8 +77,10 @@ def open_installation(
         if installation is None:
             if founding is None:
                 raise Refused("no_database", location=where.shown)
-            installation = _founded(registry, database, around, founding)
+            installation = _founded(registry, found, state, around, founding)
         marker = _marker(state, installation, where, found)
+        if marker is not None:
+            weakened.append(partial(_keep_up, marker, database))
         opened = _opened(registry, where, found, marker, installation, around, clock)
         opened.commits, opened.observers = commits, observers
         if marker is not None and not isinstance(where, InFile):
@@ -111,7 +115,9 @@ def open_to_look(registry: Registry, where: Located, around: Surroundings) -> Op
         raise
 
 
-def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Hooks:
+def _hooks(
+    boundaries: Boundaries, commits: Commits, observers: Observers, weakened: Sequence[Callable[[], None]]
+) -> Hooks:
     """The clock stands directly around the COMMIT: what drills and tests do at a boundary is not its time."""
 
     def before(names: list[str]) -> None:
@@ -122,16 +128,33 @@ def _hooks(boundaries: Boundaries, commits: Commits, observers: Observers) -> Ho
         commits.end()
         boundaries.after(names)
 
-    return Hooks(before_commit=before, after_commit=after, committed=observers.committed)
+    def unconfirmed() -> None:
+        for tell in weakened:
+            tell()
+
+    return Hooks(before_commit=before, after_commit=after, committed=observers.committed, unconfirmed=unconfirmed)
 
 
-def _founded(registry: Registry, database: Database, around: Surroundings, founding: Founding) -> InstallationRecord:
+def _keep_up(marker: OutsideMarker, database: Database) -> None:
+    marker.flush(database.marked())
+
+
+def _founded(
+    registry: Registry, found: Found, state: Path, around: Surroundings, founding: Founding
+) -> InstallationRecord:
+    """Raises Refused(installation_twice): the id is the first approval key's, and two ledgers would give their operations equal keys."""
     key = founding.approval_key
     installation_id = f"inst_{around.chance.hex(112)}" if key is None else anchored_id(key)
+    if key is not None:
+        if (twin := found.twin(installation_id)) is not None:
+            raise Refused("installation_twice", location=f"the schema {twin} of the same database")
+        marked = OutsideMarker(state, installation_id, found.place).read() if state.is_dir() else None
+        if marked is not None and marked.place.path != found.place().path:
+            raise Refused("installation_twice", location=f"{marked.place.path}, as the outside marker says,")
     verb = Install(
         installation_id, registry.name, founding.single_person, founding.marker_accepted, founding.people, key
     )
-    (outcome,) = database.apply(cast("Sequence[Verb]", [verb]))
+    (outcome,) = found.database.apply(cast("Sequence[Verb]", [verb]))
     return outcome.unwrap()
 
 

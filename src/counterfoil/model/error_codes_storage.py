@@ -18,6 +18,11 @@ STORAGE = (
         "already_initialised", "{location} is initialised already.", "Use it as it is, or choose another folder."
     ),
     ErrorCode(
+        "installation_twice",
+        "{location} holds an installation with this approval key: both would have one id, and their operations the same keys.",
+        "Nothing was founded. Use that one, or give this one an approval key of its own.",
+    ),
+    ErrorCode(
         "not_granted",
         "The server refuses this to the role of the connection: {problem}.",
         "Nothing was stored. Use the role that may do it: people answer by the console's, see `counterfoil database roles`.",

@@ -130,6 +130,7 @@ class Hooks:
     before_commit: Callable[[list[str]], None] = _nothing
     after_commit: Callable[[list[str]], None] = _nothing
     committed: Callable[[Sequence[Entry]], None] = _nobody  # the entries of the commit, for whoever tells of them
+    unconfirmed: Callable[[], None] = lambda: None  # before the first commit that no standby confirms any more
 
 
 @dataclass(frozen=True, slots=True)

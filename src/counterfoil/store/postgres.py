@@ -14,9 +14,19 @@ from counterfoil.model.journal import GENESIS
 from counterfoil.store.batch import Batch
 from counterfoil.store.leaving import decide
 from counterfoil.store.marker import Place
+from counterfoil.store.own_batches import OwnBatches
 from counterfoil.store.port import Hooks, Mark, Outcome, Read, StorageError, Verb
 from counterfoil.store.postgres_address import PostgresAddress
-from counterfoil.store.postgres_connection import Connection, Cursor, asked, broken, open_connection, place_of, quoted
+from counterfoil.store.postgres_connection import (
+    Connection,
+    Cursor,
+    asked,
+    broken,
+    open_connection,
+    place_of,
+    quoted,
+    text,
+)
 from counterfoil.store.postgres_errors import storage_error
 from counterfoil.store.postgres_news import News
 from counterfoil.store.postgres_pool import ReadingPool, reach
@@ -61,7 +71,7 @@ class PostgresDatabase:
         self._lock = Lock()
         self._closed = False
         self._batches = 0  # the newest commit that was ever seen from here
-        self._own = 0  # commits from here
+        self._ours = OwnBatches()
         self._n = 0  # batches that were begun to be written from here
         self._kept = False  # whether a batch of ours was ever committed, with its own row
         connection = open_connection(address, busy_seconds)
@@ -76,6 +86,7 @@ class PostgresDatabase:
         self._writer: Connection | None = connection
         self._readers = ReadingPool(address, self.server.schema, busy_seconds)
         self._confirmed = self.server.confirmed  # whether the newest commit from here waited for a standby
+        self._told_confirmed = self._confirmed  # whether the outside marker may say so
         self._turn = Turn(self.server.schema, busy_seconds, frozen_seconds)
         self._news = News(address, self.server.schema)
 
@@ -92,6 +103,10 @@ class PostgresDatabase:
                 if not batch.wrote:
                     self._roll_back(connection)
                     return outcomes
+                if self._told_confirmed and not self._confirmed:
+                    # Before the commit: should it be lost by a promotion, the marker must not say that each was confirmed.
+                    self._hooks.unconfirmed()
+                self._told_confirmed = self._confirmed
                 boundaries = [verb.boundary for verb in wrote]
                 self._commit(connection, batch, boundaries, sends=any(verb.sends for verb in wrote))
             except psycopg.Error as problem:
@@ -102,7 +117,6 @@ class PostgresDatabase:
                 raise
             self._kept = True
             self._batches += batch.installation is not None
-            self._own += batch.installation is not None
             self._hooks.after_commit(boundaries)
             self._news.tell()
             self._hooks.committed(batch.entries)
@@ -152,6 +166,7 @@ class PostgresDatabase:
         self._hooks.before_commit(boundaries)
         said: list[str] = []
         self._n += 1
+        self._ours = self._ours.begun(self._batches + 1)
         committing = False
         try:
             with connection.pipeline(), _warnings(connection, said):
@@ -162,12 +177,12 @@ class PostgresDatabase:
                 committing = True
                 answer = connection.execute("COMMIT")
         except psycopg.Error as problem:
-            if not (committing and broken(connection)):
-                raise
-            self._drop_writer(connection)
-            if not self._took_place(problem):
-                raise
-            return
+            if committing and broken(connection):
+                self._drop_writer(connection)
+                if self._took_place(problem):
+                    return
+            self._ours = self._ours.undone()
+            raise
         if answer.statusmessage != "COMMIT" or said:
             # A cancelled wait for a standby is told as a warning only: stored here, and not where it was promised to be.
             raise StorageError(
@@ -250,8 +265,8 @@ class PostgresDatabase:
     def data_version(self) -> int:
         """Changes when another process or connection committed. Never waits for a batch."""
         self._check_open()
-        found = self._readers.one("batches")
-        return 0 if found is None else int(found[0]) - self._own
+        found = self._readers.one("batches")  # and then our own: one that was seen is among them
+        return self._ours.others(0 if found is None else int(found[0]))
 
     def hear(self, told: Callable[[], None]) -> Callable[[], None]:
         """By NOTIFY, where the server can be listened to: not through a pooler. See `Hearing`."""
@@ -271,6 +286,13 @@ class PostgresDatabase:
         given = {"oid": known.inode, "own": server.oid, "table": f"{quoted(beside)}.installation"}
         with self._readers.snapshot() as connection:
             return bool(asked(connection, "ledger_there", given).fetchall()[0][0])
+
+    def twin(self, installation_id: str) -> str | None:
+        """Another schema of this database whose installation has this id, as far as our role may look. Raises StorageError."""
+        self._check_open()
+        with self._readers.snapshot() as connection:
+            beside = [str(row[0]) for row in asked(connection, "ledgers_beside", {"own": self.server.schema})]
+            return next((each for each in beside if installation_id in _installations(connection, each)), None)
 
     def schema_version(self) -> int:
         """The schema that is there now. Raises StorageError."""
@@ -314,6 +336,13 @@ class PostgresDatabase:
                 raise
             self._writer = connection
         return self._writer
+
+
+def _installations(connection: Connection, schema: str) -> list[str]:
+    with suppress(errors.UndefinedColumn), connection.transaction():
+        found = connection.execute(text(f"SELECT installation_id FROM {quoted(schema)}.installation"))  # noqa: S608 - the server's name
+        return [str(row[0]) for row in found]
+    return []
 
 
 @contextmanager

@@ -35,6 +35,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+_LEAST_TIMEOUT = 2  # seconds: libpq waits no shorter
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """What a server says of itself. `schema`: where the ledger is, or would be.
@@ -64,10 +67,16 @@ def place_of(cluster: str, oid: int, schema: str) -> str:
     return f"postgresql cluster {cluster} database {oid} schema {schema}"
 
 
-def connect(address: PostgresAddress) -> Connection:
-    """A connection that begins no transaction by itself and prepares nothing. Raises psycopg.Error."""
+def connect(address: PostgresAddress, at_most: float | None = None) -> Connection:
+    """A connection that begins no transaction by itself and prepares nothing. Raises psycopg.Error.
+
+    `at_most`: for how many seconds an answer is waited for, over all hosts that the address names.
+    """
     given = conninfo_to_dict(address.url)
     options = cast("dict[str, Any]", _DEFAULTS | given | {"client_encoding": "utf8"})
+    if at_most is not None:
+        each, asked_for = int(at_most / len(str(options.get("host", "")).split(","))), int(options["connect_timeout"])
+        options["connect_timeout"] = max(_LEAST_TIMEOUT, min(each, asked_for) if asked_for > 0 else each)
     connection = psycopg.connect(**options, autocommit=True, prepare_threshold=None)
     connection.adapters.register_dumper(str, TextDumper)
     connection.adapters.register_loader("text", TextLoader)

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from threading import Event
+from threading import Event, Timer
 from typing import Any
 
 import psycopg
@@ -19,17 +19,25 @@ _LATER = (errors.CannotConnectNow, errors.TooManyConnections, errors.AdminShutdo
 
 
 def reach(address: PostgresAddress, seconds: float) -> Connection:
-    """A connection, waited for while a server starts again. Raises psycopg.Error: at once where waiting cannot help."""
-    never, waited = Event(), 0.0
-    while True:
-        try:
-            return connect(address)
-        except psycopg.OperationalError as problem:
-            # libpq says nothing of a refused connection but its words: what has a code and is not listed is an answer.
-            if waited >= seconds or (problem.sqlstate is not None and not isinstance(problem, _LATER)):
-                raise
-            never.wait(PAUSE_S)
-            waited += PAUSE_S
+    """A connection, waited for while a server starts again. Raises psycopg.Error: at once where waiting cannot help.
+
+    A host that drops packets answers no attempt: each may last as long as the whole at most, so it takes less than twice `seconds`.
+    """
+    over = Event()
+    patience = Timer(seconds, over.set)
+    patience.daemon = True
+    patience.start()
+    try:
+        while True:
+            try:
+                return connect(address, seconds)
+            except psycopg.OperationalError as problem:
+                # libpq says nothing of a refused connection but its words: what has a code and is not listed is an answer.
+                if over.is_set() or (problem.sqlstate is not None and not isinstance(problem, _LATER)):
+                    raise
+                over.wait(PAUSE_S)
+    finally:
+        patience.cancel()
 
 
 class ReadingPool:

@@ -19,6 +19,8 @@ class Relay:
         self._fault: Fault = "none"
         self._at = b""
         self.hit = threading.Event()
+        self._silent = False
+        self.unanswered = 0  # connections that were let in and never answered
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -32,6 +34,11 @@ class Relay:
         while self._open:
             _close(self._open.pop())
 
+    def silence(self) -> None:
+        """As a host that drops packets: every connection ends, and a new one gets no answer."""
+        self._silent = True
+        self.cut()
+
     def shut(self) -> None:
         """Let nobody in any more; who is in stays."""
         _close(self._listener)
@@ -44,6 +51,10 @@ class Relay:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self._silent:
+                    self.unanswered += 1
+                    self._open.append(client)
+                    continue
                 try:
                     server = socket.create_connection(("127.0.0.1", self._to))
                 except OSError:  # the server is away; the relay stays for when it comes back

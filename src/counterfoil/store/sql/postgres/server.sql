@@ -76,6 +76,15 @@ SELECT batches FROM installation;
 SELECT CASE WHEN :oid = :own THEN to_regclass(:table) IS NOT NULL
     ELSE EXISTS (SELECT 1 FROM pg_database WHERE oid = :oid::bigint::oid) END;
 
+-- name: ledgers_beside
+-- the other schemas of this database that hold a ledger, and into which this role may look
+-- only here because: a file holds one
+SELECT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relname = 'installation' AND c.relkind = 'r' AND n.nspname <> :own
+    AND to_regclass(quote_ident(n.nspname) || '.counterfoil_schema') IS NOT NULL
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1;
+
 -- name: alone
 -- nobody else makes or migrates a schema in this database meanwhile
 -- only here because: a file is locked as a whole
