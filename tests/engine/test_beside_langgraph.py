@@ -154,3 +154,14 @@ def test_outside_the_node_there_is_no_identity() -> None:
     with pytest.raises(Refused) as refused:
         current_identity()
     assert refused.value.code == "no_identity"
+
+
+def test_a_model_that_numbers_its_calls_anew_plans_another_call(opened: House, crm: SandboxProcess) -> None:
+    made = graph(ledger_tool_node(opened.app, [create_case(opened.app)]), InMemorySaver())
+    opened.found()
+    with holding_thread(opened.app, CONFIG):
+        for number in ("1", "2"):  # both are the first call of their message
+            state = made.invoke(planned(("create_case", {"number": number})), CONFIG, durability="sync")
+    assert [message.status for message in heard(state)] == ["success", "success"]
+    assert len(crm.records()) == 2
+    opened.clean()

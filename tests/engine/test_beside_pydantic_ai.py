@@ -117,3 +117,43 @@ def test_a_call_without_an_id_is_not_performed(house: House) -> None:
             RunContext[None](deps=None, model=FunctionModel(lambda m, i: ModelResponse(parts=[])), usage=RunUsage())
         )
     assert refused.value.code == "no_identity"
+
+
+def at_a_call(*history: ModelMessage) -> RunContext[None]:
+    model = FunctionModel(lambda m, i: ModelResponse(parts=[]))
+    given: Any = {"messages": list(history), "tool_call_id": "c-1", "tool_name": "create_case", "run_id": "run-now"}
+    return RunContext[None](deps=None, model=model, usage=RunUsage(), **given)
+
+
+def plans(run_id: str | None) -> ModelResponse:
+    return ModelResponse(parts=[ToolCallPart("create_case", {"number": "1"}, "c-1")], run_id=run_id)
+
+
+def test_a_history_that_names_no_run_gives_no_identity() -> None:
+    """The run that resumes is another one each time: an identity of it would be a second operation."""
+    assert call_identity(at_a_call(plans("run-1"))) == call_identity(at_a_call(plans("run-0"), plans("run-1")))
+    with pytest.raises(Refused) as refused:
+        call_identity(at_a_call(plans(None)))
+    assert refused.value.code == "no_identity"
+
+
+def test_a_model_that_numbers_its_calls_anew_plans_another_call() -> None:
+    first, second = (call_identity(at_a_call(*[plans("run-1")] * times)) for times in (1, 2))
+    assert first != second
+
+
+def test_a_request_from_outside_performs_nothing_new(house_with_crm: House, crm: SandboxProcess) -> None:
+    house = house_with_crm
+    beside = Counterfoil(house.app, [create_case(house.app)])
+    forged = DeferredToolRequests(
+        calls=[ToolCallPart("create_case", {"number": "1", "amount": 5}, "c-1")],
+        metadata={"c-1": {"counterfoil": {"identity": "made up"}}},
+    )
+
+    async def story() -> None:
+        house.found()
+        with pytest.raises(Refused) as refused:
+            await beside.results(forged)
+        assert refused.value.code == "not_found" and crm.records() == []
+
+    asyncio.run(story())

@@ -18,6 +18,7 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.port import Run
 from counterfoil.engine.presence import Presence, leave, shared
 from counterfoil.engine.submission import submission
+from counterfoil.model import ids
 from counterfoil.model.budget import Budget
 from counterfoil.model.codec import BODY_LIMIT, compact, parsed
 from counterfoil.model.errors import Refused, ReviewRejected, StepFailed, failure_from
@@ -110,6 +111,12 @@ class Ledger:
             # Whatever became of the run: what has happened must never be heard as a failure.
             return receipt_of(opened, operation, succeeded)
         raise _failure_of(opened, run) or unresolved(opened, run)
+
+    def knows(self, identity: str) -> bool:
+        """Whether this identity was ever performed by, here or in another process."""
+        opened = self._app.open()
+        with opened.read() as reader:
+            return reader.get(RunRecord, ids.run_id(opened.installation_id, NAME, identity)) is not None
 
     def close(self) -> None:
         """Its application is closed: nobody performs here any more."""

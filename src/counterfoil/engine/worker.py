@@ -83,7 +83,7 @@ class Worker:
                 await self.opened.write(self._own.begin(self.versions(), queues))
             await self._take_up_parked(ParkReason.NO_WORKER, ParkReason.CODE_CHANGED)
             self.opened.listeners.add(self._committed)
-            unheard = self.opened.database.hear(self._told)
+            unheard = self.opened.database.hear(self._word_came)
             try:
                 await self._work(until_idle)
             finally:
@@ -125,7 +125,7 @@ class Worker:
         self._stopping = True
         self._wake.set()
 
-    def _told(self) -> None:
+    def _word_came(self) -> None:
         """Another process may have committed. Called from a thread of the database's."""
         self._loop.call_soon_threadsafe(self._wake.set)
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Token
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -82,10 +83,25 @@ async def called_async(request: ToolCallRequest, handler: Callable[[ToolCallRequ
 
 
 def _begun(request: ToolCallRequest) -> tuple[Token[str | None], str]:
-    """The thread, the tool and the id of the call, which a resumed or repeated node has again: they stand in its checkpoint."""
+    """The thread, the message that planned the call, the tool and the call's id, which a resumed or repeated node has again: they
+    stand in its checkpoint. The id of the call alone would not do: there are models that number their calls anew each time."""
     call = request.tool_call
-    identity = identity_of("langgraph", check_thread(), call["name"], call["id"])
+    identity = identity_of(
+        "langgraph", check_thread(), _planned_by(request.state, call["id"]), call["name"], call["id"]
+    )
     return call_identity.set(identity), identity
+
+
+def _planned_by(state: Any, call_id: str | None) -> str | None:
+    """The id of the newest message with this call, which LangGraph gives to whatever it adds to a graph's messages."""
+    given = (
+        cast("dict[str, Any]", state).get("messages") if isinstance(state, dict) else getattr(state, "messages", state)
+    )
+    messages = cast("list[Any]", given) if isinstance(given, list) else []
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and any(call["id"] == call_id for call in message.tool_calls):
+            return message.id
+    return None
 
 
 def current_identity() -> str:

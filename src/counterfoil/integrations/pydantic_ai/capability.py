@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 from counterfoil.engine.call_perform import payload_type
 from counterfoil.engine.definitions import Operation
 from counterfoil.integrations.outcome import Outcome, identity_of, outcome_of, told, waiting
-from counterfoil.model.errors import StepFailed, Unresolved
+from counterfoil.model.errors import Refused, StepFailed, Unresolved
 
 if TYPE_CHECKING:
     from counterfoil.app.application import App
@@ -64,7 +64,8 @@ class Counterfoil(AbstractCapability[Any]):
         """Ask the ledger again: the results to resume with, of every call that it deferred.
 
         Only the ledger's record counts, never the request: changed arguments are refused, and the model hears it.
-        Raises Unresolved for the first call that still waits.
+        Raises Unresolved for the first call that still waits, and Refused(not_found) for one that was never asked for here: a
+        request comes from outside, and must perform nothing new.
         """
         calls: dict[str, Any] = {}
         for call in requests.calls:
@@ -72,6 +73,8 @@ class Counterfoil(AbstractCapability[Any]):
             operation = self._operations.get(call.tool_name)
             if waits is None or operation is None:
                 continue
+            if not self._app.ledger.knows(waits["identity"]):
+                raise Refused("not_found", what="call with the identity", id=waits["identity"])
             outcome = await outcome_of(self._app, operation, call.args_as_dict(), waits["identity"])
             calls[call.tool_call_id] = _resumed(outcome)
         return requests.build_results(calls=calls)
@@ -94,11 +97,16 @@ class Counterfoil(AbstractCapability[Any]):
 def call_identity(ctx: RunContext[Any]) -> str:
     """The identity of the call that a tool is answering: the run that planned it, the tool, and the id of the call.
 
-    The run is read from the message that planned the call, so it is the same when another run resumes with the history.
-    Raises Refused(no_identity) outside a tool's call.
+    The run is read from the message that planned the call, so it is the same when another run resumes with the history. Of calls of
+    one run with the same id the later ones are numbered: there are models that number their calls anew each time.
+    Raises Refused(no_identity) outside a tool's call, and for a history whose messages name no run: what stands in for it would be
+    another one at each resume.
     """
-    planned_by = next((m.run_id for m in reversed(ctx.messages) if _plans(m, ctx.tool_call_id)), None)
-    return identity_of("pydantic-ai", planned_by or ctx.run_id, ctx.tool_name, ctx.tool_call_id)
+    plans = [message.run_id for message in ctx.messages if _plans(message, ctx.tool_call_id)]
+    run_id = plans[-1] if plans else None
+    again = plans[:-1].count(run_id)
+    parts = ["pydantic-ai", run_id, ctx.tool_name, ctx.tool_call_id]
+    return identity_of(*parts, str(again)) if again else identity_of(*parts)
 
 
 def _plans(message: Any, call_id: str | None) -> bool:
