@@ -60,14 +60,23 @@ def trap_14_without_its_marker_a_2xx_does_not_prove_a_replay(stage: Build) -> No
     assert honest.told() == ["completed"]
     assert len(honest.held()) == 1 and honest.receipts()[0].proves == "current_state"
 
-    ignoring = stage("stripe_v1", sandbox={"key_header": None, "lookup_lag_seconds": 60.0})
+    ignoring = stage(
+        "stripe_v1",
+        sandbox={"key_header": None, "lookup_lag_seconds": 60.0},
+        overrides={"counts_as": {"type", "reference", "seen_twice"}},
+    )
     ignoring.faults.arm("drop-reply")
     assert ignoring.told() == ["completed"]
     assert len(ignoring.held()) == 2 and ignoring.receipts()[0].proves == "first_result"
-    ignoring.advance(120)
-    asyncio.run(ignoring.house.app.operations.lookup(ignoring.operation().operation_id))
-    (incident,) = ignoring.house.app.incidents.list()["items"]
+    # The witness sweep counts them, twice, a lookup's delay apart.
+    for seconds, found in ((400, 0), (120, 1)):
+        ignoring.advance(seconds)
+        swept = asyncio.run(ignoring.house.app.receipts.sweep())
+        assert (swept["asked"], len(swept["duplicates"])) == (1, found)
+    (incident,) = ignoring.house.app.incidents.list(open_only=True)["items"]
     assert incident["operation_id"] == ignoring.operation().operation_id
+    assert all(record["id"] in incident["what"] for record in ignoring.held())
+    assert len(ignoring.requests()) == 2, "a sweep sends nothing"
 
 
 def trap_15_an_eventual_lookup_does_not_prove_absence(stage: Build) -> None:

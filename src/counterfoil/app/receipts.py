@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from counterfoil.app.access.actor import Actor, proven
+from counterfoil.app.sweeping.asked_for import sweep
 from counterfoil.app.views.delivery import delivery_view
 from counterfoil.app.views.listing import listed
 from counterfoil.app.webhooks.matching import match
@@ -68,6 +69,15 @@ class Receipts:
             person = proven(reader, by, secret)
         await opened.write(CloseDelivery(opened.installation_id, found.delivery_id, person, reason))
         return self.show(found.delivery_id)
+
+    async def sweep(self, *, receiver: str | None = None, again: bool = False, limit: int = 100) -> dict[str, Any]:
+        """Count records at receivers now, as the duty `sweep` does by itself, at the same rate. Nothing is sent.
+
+        `again`: also what is not due. Gives {asked, unreachable, left, duplicates: [{operation_id, number, run_id, receiver,
+        business_key, incident_id, records, owner}], notices: [{operation_id, number, run_id, receiver, business_key, records,
+        notice}]}. `left`: more is to be counted. Raises Refused(not_found, usage).
+        """
+        return await sweep(self._opened(), receiver=receiver, again=again, limit=limit)
 
 
 def _delivery(reader: Reader, text: str) -> DeliveryRecord:

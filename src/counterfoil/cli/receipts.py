@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterfoil.cli.awaiting import awaited
-from counterfoil.cli.command import Cursor, Limit, group
+from counterfoil.cli.command import Answer, Cursor, Limit, group
 from counterfoil.cli.invocation import Invocation
 from counterfoil.cli.operations import Person, SecretFile
 from counterfoil.cli.prompts import asked, secret_of, with_one_person
-from counterfoil.cli.tables import more, next_action, table
+from counterfoil.cli.tables import more, next_action, sentence, table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+FOUND = 1
 receipts = group("receipts", "What receivers send by themselves.")
 Which = Annotated[str, typer.Argument(metavar="DELIVERY", help="An id, a unique start of it, a number, or dlv-NUMBER.")]
 
@@ -78,3 +79,31 @@ def close(
     person = asked(invocation, by, "--by", "Who are you")
     secret = secret_of(invocation, person, secret_file)
     return with_one_person(invocation, app, awaited(app.receipts.close(which, by=person, secret=secret, reason=why)))
+
+
+def sweep_page(console: "Console", data: Any) -> None:
+    """What was found, then how far it came."""
+    found = [("incident", d) for d in data["duplicates"]] + [("notice", n) for n in data["notices"]]
+    rows = [
+        (kind, f"op-{d['number']}", d["run_id"], d["receiver"], d["business_key"], d["records"]) for kind, d in found
+    ]
+    names = ("found", "operation", "run", "receiver", "business key", "records")
+    table(console, names, rows, empty="No duplicate.")
+    left = " More is to be counted." if data["left"] else ""
+    away = f" Out of reach: {', '.join(data['unreachable'])}." if data["unreachable"] else ""
+    sentence(console, f"{data['asked']} operations were counted.{left}{away}")
+
+
+@receipts.command("sweep", data="SWEEP", shows=sweep_page, also=(FOUND,))
+def sweep(
+    invocation: Invocation,
+    receiver: Annotated[str | None, typer.Option(metavar="NAME", help="Only at this receiver.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what was counted before and is not due.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many operations are counted at most.")] = 100,
+) -> Any:
+    """Count records at receivers now, at the rate of COUNTERFOIL_SWEEP_PER_MINUTE. Status 1 if it opens an incident.
+
+    Nothing is sent. It may be stopped at any time and goes on where it was. Needs the application's code.
+    """
+    found = awaited(invocation.with_code().receipts.sweep(receiver=receiver, again=again, limit=limit))
+    return Answer(found, FOUND if found["duplicates"] else 0)

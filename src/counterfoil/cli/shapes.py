@@ -86,6 +86,10 @@ SHAPES: dict[str, str] = {
         "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, received_at, seen, "
         "tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
     ),
+    "SWEEP": (
+        "{asked, unreachable:[receiver], left, duplicates:[{operation_id, number, run_id, receiver, business_key, incident_id, "
+        "records, owner}], notices:[{operation_id, number, run_id, receiver, business_key, records, notice}]}"
+    ),
     "METRIC": (
         "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
         "values:[{labels, value, histogram:{count, sum, buckets:[{upto, count}]}}]}"

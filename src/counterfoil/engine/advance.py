@@ -70,9 +70,18 @@ class OpenReview(Advance):
 
 
 def advanced(
-    tx: Transaction, target: Target, operation: OperationRecord, *, expired: str | None = None, opens: bool = False
+    tx: Transaction,
+    target: Target,
+    operation: OperationRecord,
+    *,
+    expired: str | None = None,
+    opens: bool = False,
+    note: str = "",
 ) -> Advanced:
-    """Rule once and write it. `operation` may hold changes of the calling verb that are not stored yet."""
+    """Rule once and write it. `operation` may hold changes of the calling verb that are not stored yet.
+
+    `note` stands behind the sentence of an incident that is opened.
+    """
     situation = situation_in(tx, target, operation=operation)
     case, ruling = rule(gather(situation))
     next_at = next_look_at(situation)
@@ -82,7 +91,10 @@ def advanced(
     waits = ruling.kind is Kind.WAIT and ruling.reason == Until.NEXT_TRY
     held = held_now(tx, target, situation) if waits else None
     spent = lacking(tx, target) if ruling.reason == Ask.BUDGET else None
-    changed = _write(tx, target, situation, operation, case, ruling)
+    if ruling.kind is Kind.OPEN_INCIDENT:
+        changed = replace(operation, incident_id=_open_incident(tx, operation, f"{case.sentence}{note}"))
+    else:
+        changed = _write(tx, target, situation, operation, ruling)
     if ruling.kind in _OPENS:
         case, _ = rule(gather(situation_in(tx, target, operation=changed)))  # shown: what holds once the review is open
     sentence = case.sentence if held is None else f"{case.sentence} {held.sentence}"
@@ -138,7 +150,7 @@ def _expire_review(tx: Transaction, target: Target) -> str | None:
 
 
 def _write(
-    tx: Transaction, target: Target, situation: Situation, operation: OperationRecord, case: Case, ruling: Ruling
+    tx: Transaction, target: Target, situation: Situation, operation: OperationRecord, ruling: Ruling
 ) -> OperationRecord:
     """The row that a ruling leaves. Rulings that act outside (send, look up) leave it as it is."""
     match ruling.kind:
@@ -153,8 +165,6 @@ def _write(
         case Kind.OPEN_REVIEW | Kind.OPEN_RENEWAL:
             _open_review(tx, target, operation, "first" if ruling.kind is Kind.OPEN_REVIEW else "renewal")
             return replace(operation, reason=None if operation.reason in _ASKED else operation.reason)
-        case Kind.OPEN_INCIDENT:
-            return replace(operation, incident_id=_open_incident(tx, operation, case.sentence))
         case Kind.ASK_PERSON:
             return _asked(tx, target, operation, ruling)
         case _:

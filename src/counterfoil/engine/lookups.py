@@ -37,6 +37,7 @@ class RecordLookup(RunVerb):
     complete: bool
     problem: str | None
     by: str | None = None  # the person who asked; None where the ledger asked by itself
+    note: str = ""  # stands behind the sentence of an incident that it opens: whose the records are
     boundary: ClassVar[str] = "operation.looked_up"
 
     def reads(self) -> Sequence[Read]:
@@ -74,7 +75,7 @@ class RecordLookup(RunVerb):
             }
             | ({} if self.by is None else {"by": self.by}),
         )
-        ruled = advanced(tx, self.target, changed)
+        ruled = advanced(tx, self.target, changed, note=self.note)
         self._wake_parked(tx, ruled)
         return ruled
 

@@ -45,7 +45,29 @@ class OperationAsk:
 async def ask_receiver(
     opened: Opened, operation: Operation[Any, Any], record: OperationRecord, target: Target, by: str | None = None
 ) -> Advanced:
-    """Run the contract's lookup and record it. An exception of the lookup proves nothing: unreachable."""
+    """Run the contract's lookup and record it."""
+    seen = await question(opened, operation, record)
+    verb = RecordLookup(
+        record.run_id, target, seen.asked_at, record.attempts, seen.found, seen.complete, seen.problem, by
+    )
+    return await opened.write(verb)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a question to the receiver showed. `problem`: why it showed nothing; then nothing is proven."""
+
+    asked_at: int
+    found: list[dict[str, Any]]
+    complete: bool
+    problem: str | None
+
+
+async def question(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Shown:
+    """Run the contract's lookup, and record nothing. An exception of the lookup proves nothing: unreachable.
+
+    Raises Refused(no_lookup, setting_missing, unknown_receiver, invalid_payload).
+    """
     lookup = operation.contract.lookup
     if lookup is None or isinstance(lookup.function, str):
         raise Refused("no_lookup", operation_id=record.operation_id)
@@ -69,8 +91,7 @@ async def ask_receiver(
         problem = str(unreachable) or "unreachable"
     except Exception as failed:
         problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
-    verb = RecordLookup(record.run_id, target, asked_at, record.attempts, found, complete, problem, by)
-    return await opened.write(verb)
+    return Shown(asked_at, found, complete, problem)
 
 
 async def _found(opened: Opened, operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, Any]]:

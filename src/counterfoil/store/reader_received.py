@@ -51,6 +51,11 @@ class SqlReceived:
         asked = {"now": now, "receiver": receiver, "names": compact(sorted(names)), "limit": limit}
         return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("due_sweeps", asked)))
 
+    def sweeps_again(self, before: int, receiver: str, names: Collection[str], limit: int) -> list[SweepRecord]:
+        """What is to be counted once more."""
+        asked = {"before": before, "receiver": receiver, "names": compact(sorted(names)), "limit": limit}
+        return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweeps_again", asked)))
+
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is no incident."""
         return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweep_notices", {"limit": limit})))

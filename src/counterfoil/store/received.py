@@ -36,6 +36,10 @@ class ReceivedReader(Protocol):
         """What is to be counted at a receiver now, of these operations, the longest due first."""
         ...
 
+    def sweeps_again(self, before: int, receiver: str, names: Collection[str], limit: int) -> list[SweepRecord]:
+        """What no question since then has counted, due or not, the longest ago first. Reads all of the receiver's."""
+        ...
+
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is too little for an incident, the newest first."""
         ...

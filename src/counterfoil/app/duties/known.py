@@ -9,6 +9,7 @@ from counterfoil.app.duties.duty import HOUR_US, MINUTE_US, SECOND_US, Duty
 from counterfoil.app.duties.expiry import expire
 from counterfoil.app.duties.retention import sweep
 from counterfoil.app.duties.samples import sample
+from counterfoil.app.duties.sweeps import sweep_receivers
 from counterfoil.app.duties.witness import witness
 from counterfoil.app.notices.telling import tell
 from counterfoil.app.views.listing import listed
@@ -21,6 +22,13 @@ DUTIES: tuple[Duty, ...] = (
     Duty("reconcile", "asks receivers again about what is unknown", MINUTE_US, 10 * MINUTE_US, ask_again),
     Duty("witness", "writes the heads of chains that grew to the outside place", 5 * MINUTE_US, 5 * MINUTE_US, witness),
     Duty("deliveries", "matches what receivers sent by themselves", 15 * SECOND_US, 5 * MINUTE_US, match_due),
+    Duty(
+        "sweep",
+        "counts records at receivers after their operations were closed",
+        MINUTE_US,
+        30 * MINUTE_US,
+        sweep_receivers,
+    ),
     Duty("notices", "tells people and other systems what needs somebody", 15 * SECOND_US, 5 * MINUTE_US, tell),
     Duty(
         "metrics", "stores what was counted, and a value of each metric every minute", MINUTE_US, 5 * MINUTE_US, sample

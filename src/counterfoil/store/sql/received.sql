@@ -39,6 +39,12 @@ SELECT * FROM sweeps
 WHERE next_at IS NOT NULL AND next_at <= :now AND receiver = :receiver AND name IN (SELECT value FROM json_each(:names))
 ORDER BY next_at LIMIT :limit;
 
+-- name: sweeps_again
+-- what no question since :before has counted, due or not, the longest ago first
+SELECT * FROM sweeps
+WHERE receiver = :receiver AND name IN (SELECT value FROM json_each(:names)) AND (asked_at IS NULL OR asked_at < :before)
+ORDER BY coalesce(asked_at, 0), closed_at LIMIT :limit;
+
 -- name: sweep_notices
 -- what was counted and is too little for an incident, the newest first
 SELECT * FROM sweeps WHERE notice IS NOT NULL ORDER BY asked_at DESC LIMIT :limit;

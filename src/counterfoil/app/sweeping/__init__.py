@@ -1,0 +1,1 @@
+"""The witness sweep: records are counted at receivers after their operations were closed."""
