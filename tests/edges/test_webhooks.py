@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 from counterfoil.console.asgi import asgi
 from counterfoil.engine.definitions import Env, SignedBy
 from counterfoil.engine.deliveries import StoreDelivery
+from counterfoil.engine.port import Call
+from counterfoil.model.contract import Webhook
 from counterfoil.model.delivery import DeliveryRecord
+from counterfoil.model.receipt import Receipt
 from counterfoil.store.port import StorageError
-from tests.engine.house import House
+from tests.engine.house import House, Order
 from tests.engine.messages import OTHER, STANDARD, body_of, github, standard
+from tests.engine.writes import contract
 
 BODY = body_of({"type": "paid", "id": "evt_1", "data": {}})
 
@@ -146,3 +151,43 @@ def test_a_message_that_could_not_be_matched_is_answered_all_the_same(
     hook.walk(story)
     (row,) = hook.stored()
     assert row.state.value == "stored" and row.next_at is not None
+
+
+def test_an_orphan_is_shown_in_the_console_and_closed_there(hook: Hook) -> None:
+    """By whoever administers; the page, the API, the metric and the doctor say the same."""
+    told = replace(contract("none"), receipts=[Webhook(type="paid", operation="data.ours", dedupe="id")])
+
+    async def pay(call: Call, order: Order) -> Receipt:
+        raise AssertionError("never sent here")
+
+    hook.house.app.operation(receiver="good", contract=told, business_key="number", owner="lead")(pay)
+    signed_in = asgi(hook.house.app, development=True, person="root")
+
+    def orphans() -> tuple[str, list[float]]:
+        (check,) = (c for c in hook.house.app.doctor()["checks"] if c["code"] == "orphans")
+        metrics = {m["name"]: m["values"] for m in hook.house.app.metrics.list()["items"]}
+        values = metrics["counterfoil_receipts_orphaned"]
+        return check["status"], [each["value"] for each in values if each["labels"]["receiver"] == "good"]
+
+    async def story(client: httpx2.AsyncClient) -> None:
+        await client.post("/webhooks/good", content=BODY, headers=hook.headers())
+        transport, base = httpx2.ASGITransport(app=signed_in), "http://127.0.0.1"
+        async with httpx2.AsyncClient(transport=transport, base_url=base, headers={"Origin": base}) as browser:
+            (item,) = (await browser.get("/api/v1/deliveries?orphans=true")).json()["data"]["items"]
+            assert (item["state"], item["type"], item["body"]) == ("orphan", "paid", None)
+            assert orphans() == ("warn", [1])
+            page = (await browser.get("/deliveries?orphans=yes")).text
+            assert "dlv-1" in page and "paid" in page
+            assert "1 orphan" in (await browser.get("/receivers")).text
+            one = (await browser.get("/deliveries/dlv-1")).text
+            assert "An orphan." in one and "evt_1" in one
+            closed = await browser.post("/deliveries/dlv-1/close", data={"reason": "a test of theirs"})
+            assert closed.status_code == 303
+            shown = (await browser.get("/api/v1/deliveries/dlv-1")).json()["data"]
+            assert (shown["closed_by"], shown["reason"]) == ("root", "a test of theirs")
+            assert "No delivery here" in (await browser.get("/deliveries?orphans=yes")).text
+            again = await browser.post("/api/v1/deliveries/dlv-1/close", json={"reason": "again"})
+            assert again.json()["error"]["code"] == "not_orphan"
+
+    hook.walk(story)
+    assert orphans() == ("ok", [0])

@@ -21,7 +21,7 @@ GIVEN: dict[str, Any] = {
     "secret": "s3cret", "role": "clerk", "verb": "read", "grant": "gra_", "token": "tok_nobody", "text": "hello", "to": "ana",
     "until": "1h", "act": "resume", "count": 1, "content": STATEMENT, "receiver": "bank", "expires_in": timedelta(days=1),
     "person": "ana", "conversation": "talk", "into": "other", "changes": {"model": "small"},
-    "raises": {"tokens": 9}, "budget": "budget-1",
+    "raises": {"tokens": 9}, "budget": "budget-1", "delivery": "dlv-1",
 }  # fmt: skip
 NARROW = {"receiver", "operation"}  # of a stop, where `all_` is given
 

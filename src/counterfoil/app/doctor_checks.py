@@ -23,6 +23,7 @@ def checks_of(facts: Facts, *, production: bool) -> list[Check]:
         *_people(facts, production),
         _signatures(facts),
         *_gate(facts),
+        *_received(facts),
     ]
 
 
@@ -152,4 +153,20 @@ def _gate(facts: Facts) -> Iterator[Check]:
         not other, "undrilled_version", "No registered drill is of another version than the code.", "warn",
         f"The newest drill is of another contract or another version of the workflow: {', '.join(other)}.",
         "`counterfoil drill TARGET --register` with the code in force.",
+    )  # fmt: skip
+
+
+def _received(facts: Facts) -> Iterator[Check]:
+    """Whether what receivers send by themselves is taken in here, and what of it is nobody's."""
+    refused = ", ".join(facts.webhooks_without_secret)
+    yield either(
+        not refused, "webhook_secret", "Each webhook that the code declares has its secret here, or none is declared.", "warn",
+        f"All messages of these receivers are refused by this process, since a secret is not set: {refused}.",
+        "Set what `SignedBy` names where the console is served.",
+    )  # fmt: skip
+    named = ", ".join(f"{count} of {receiver}" for receiver, count in sorted(facts.orphans.items()))
+    yield either(
+        not named, "orphans", "No receiver has sent what names no operation of ours.", "warn",
+        f"Messages of receivers name no operation that we know: {named}.",
+        "`counterfoil receipts list --orphans`, then `counterfoil receipts close`.",
     )  # fmt: skip

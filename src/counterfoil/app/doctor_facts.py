@@ -10,6 +10,7 @@ from counterfoil.app.located import InFile, Located
 from counterfoil.app.machine import Place as Disk
 from counterfoil.app.machine import place_of
 from counterfoil.app.signing import key_here
+from counterfoil.app.webhooks.declared import without_secret
 from counterfoil.engine.clock import boot_id, host_name
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.opened import Opened
@@ -53,6 +54,8 @@ class Facts:
     boot: str
     keys: Keys
     key_here: bool | None
+    orphans: dict[str, int]
+    webhooks_without_secret: list[str]
 
     @property
     def lies_with_marker(self) -> bool:
@@ -76,6 +79,7 @@ def facts_of(opened: Opened, where: Located, state: Path | None) -> Facts:
         now = opened.clock.now_us()
         overdue = sum(review.expires_at <= now for review in reader.open_reviews())
         named = named_artifacts(reader)
+        orphans = reader.received.orphans()
         keys = keys_of(opened.installation_id, reader.rows(ApprovalKeyRecord))
     return Facts(
         settings=where.settings(),
@@ -102,6 +106,8 @@ def facts_of(opened: Opened, where: Located, state: Path | None) -> Facts:
         boot=boot_id(),
         keys=keys,
         key_here=key_here(opened.location, keys),
+        orphans=orphans,
+        webhooks_without_secret=without_secret(opened),
     )
 
 

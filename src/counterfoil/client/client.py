@@ -12,6 +12,7 @@ from counterfoil.client.decisions import ClientOperations, ClientReviews
 from counterfoil.client.documents import ClientDocuments
 from counterfoil.client.inbox import ClientInbox
 from counterfoil.client.installation import ClientDrills, ClientIncidents, ClientReceivers, ClientWorkers, ClientWrites
+from counterfoil.client.receipts import ClientReceipts
 from counterfoil.client.records import ClientAudit, ClientMetrics, ClientTokens
 from counterfoil.client.runs import ClientRuns
 from counterfoil.client.shapes.base import Page
@@ -48,6 +49,7 @@ class Client:
         self.reviews = ClientReviews(calls)
         self.inbox = ClientInbox(calls)
         self.incidents = ClientIncidents(calls)
+        self.receipts = ClientReceipts(calls)
         self.writes = ClientWrites(calls)
         self.drills = ClientDrills(calls)
         self.workers = ClientWorkers(calls)

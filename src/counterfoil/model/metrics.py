@@ -105,6 +105,11 @@ DUPLICATES_OPEN = Metric(
     "Incidents that no person has closed: a receiver holds two records for one intention, or contradicts what we have closed.",
     "incidents that are closed, and possible repeats that were held before anything was sent.",
 )  # fmt: skip
+RECEIPTS_ORPHANED = Metric(
+    "receipts_orphaned", MetricKind.GAUGE, "deliveries", ("receiver",),
+    "Messages that receivers sent by themselves, that name no operation that we know, and that no person has closed.",
+    "messages that are not matched yet, messages of a type that no contract names, and what was refused.",
+)  # fmt: skip
 DUPLICATES_FOUND = Metric(
     "duplicates_found_total", MetricKind.COUNTER, "incidents", (),
     "Incidents that were opened.",
@@ -141,7 +146,7 @@ LEASE_LOSSES = Metric(
 
 METRICS: tuple[Metric, ...] = (
     UNRESOLVED, UNRESOLVED_OLDEST, REVIEWS_OPEN, REVIEW_AGE, RECOVERY_DURATION, ATTEMPTS_REPEATED, ATTEMPTS_WITHOUT_PROGRESS,
-    RUNS_PARKED, RECEIVERS_PAUSED, INTERVENTION, DUPLICATES_OPEN, DUPLICATES_FOUND, BUDGET_SPENT, STEPS, COMMITS,
-    COMMIT_DURATION, LEASE_LOSSES,
+    RUNS_PARKED, RECEIVERS_PAUSED, INTERVENTION, RECEIPTS_ORPHANED, DUPLICATES_OPEN, DUPLICATES_FOUND, BUDGET_SPENT, STEPS,
+    COMMITS, COMMIT_DURATION, LEASE_LOSSES,
 )  # fmt: skip
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -25,6 +25,7 @@ from counterfoil.app.desk.installation import (
 from counterfoil.app.desk.metrics import DeskMetrics
 from counterfoil.app.desk.money import DeskMoney
 from counterfoil.app.desk.operations import DeskOperations
+from counterfoil.app.desk.receipts import DeskReceipts
 from counterfoil.app.desk.reviews import DeskReviews
 from counterfoil.app.desk.runs import DeskRuns
 from counterfoil.app.desk.sight import Sight
@@ -56,6 +57,7 @@ class Desk:
         self.budgets = DeskBudgets(sight)
         self.documents = DeskDocuments(sight)
         self.incidents = DeskIncidents(sight)
+        self.receipts = DeskReceipts(sight)
         self.inbox = DeskInbox(sight)
         self.audit = DeskAudit(sight)
         self.writes = DeskWrites(sight)

@@ -28,6 +28,7 @@ def read_all(opened: Opened, reader: Reader, totals: Totals) -> list[Reading]:
         metrics.REVIEW_AGE.name: gauges.review_age,
         metrics.RUNS_PARKED.name: gauges.parked,
         metrics.RECEIVERS_PAUSED.name: gauges.paused,
+        metrics.RECEIPTS_ORPHANED.name: gauges.orphans,
         metrics.DUPLICATES_OPEN.name: lambda: [Value({}, reader.figures.open_incidents())],
         metrics.COMMITS.name: lambda: [Value({}, 0 if installation is None else installation.batches)],
         metrics.COMMIT_DURATION.name: lambda: [
@@ -89,6 +90,11 @@ class _Gauges:
             found.append(Value({"receiver": name, "by": "person"}, int(by_person)))
             found.append(Value({"receiver": name, "by": "breaker"}, int(open_until is not None)))
         return found
+
+    def orphans(self) -> list[Value]:
+        found = self._reader.received.orphans()
+        listening = {each.name for each in self._registry.receivers.values() if each.webhook is not None}
+        return [Value({"receiver": name}, found.get(name, 0)) for name in sorted(listening | found.keys())]
 
     def _age(self, since: int | None) -> float:
         return 0.0 if since is None else max(0, self._now - since) / SECOND_US

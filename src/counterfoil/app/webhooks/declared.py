@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from counterfoil.app.webhooks.signatures import SCHEMES
 from counterfoil.engine.definitions import Env, SignedBy
+from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 
 LONGEST_TOLERANCE = timedelta(hours=1)
@@ -22,3 +23,14 @@ def check_webhook(receiver: str, webhook: SignedBy) -> None:
         problem = f"the tolerance {webhook.tolerance} is not between 0 and {LONGEST_TOLERANCE}"
     if problem is not None:
         raise Refused("webhook_unfit", name=receiver, problem=problem)
+
+
+def without_secret(opened: Opened) -> list[str]:
+    """Receivers whose messages are all refused here, since a secret of theirs is not set, or none has a value."""
+
+    def lacks(webhook: SignedBy) -> bool:
+        values = [opened.environ.get(secret.name, secret.default) for secret in webhook.secrets]
+        return None in values or not any(values)
+
+    declared = opened.registry.receivers.values()
+    return sorted(each.name for each in declared if each.webhook is not None and lacks(each.webhook))

@@ -12,6 +12,7 @@ from counterfoil.console.api import (
     installation,
     money,
     operations,
+    receipts,
     records,
     reviews,
     runs,
@@ -32,6 +33,7 @@ def routes() -> APIRouter:
         reviews,
         installation,
         money,
+        receipts,
         records,
         access,
     ):

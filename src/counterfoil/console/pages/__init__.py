@@ -29,6 +29,7 @@ PAGES = (
     "budgets",
     "stops",
     "receivers",
+    "deliveries",
     "catalogue",
     "workers",
     "money",

@@ -18,7 +18,8 @@ def routes() -> APIRouter:
 
     @router.get("/receivers")
     def receivers(request: Request, at: AtDesk) -> Response:
-        return page(request, "receivers.html", desk=at, items=at.receivers.list()["items"])
+        orphans = len(at.receipts.list(orphans=True, limit=200)["items"])
+        return page(request, "receivers.html", desk=at, items=at.receivers.list()["items"], orphans=orphans)
 
     @router.get("/receivers/{name}")
     def receiver(request: Request, at: AtDesk, name: str) -> Response:
