@@ -13,10 +13,11 @@ import httpx2
 import pytest
 
 from counterfoil.model.errors import Refused
-from counterfoil.testing.servers import restate, started
+from counterfoil.testing.servers import postgres, restate, started
 from counterfoil.testing.servers.localstripe import KEY, LocalStripe
 from counterfoil.testing.servers.moto import MotoServer
 from counterfoil.testing.servers.nats import NatsServer
+from counterfoil.testing.servers.postgres import PostgresServer
 from counterfoil.testing.servers.restate import RestateServer
 from counterfoil.testing.servers.started import Serving, Started
 from tests.servers.keeper import tree
@@ -27,6 +28,7 @@ SERVERS: dict[str, Callable[[Path], Serving]] = {
     "moto_server": lambda _: MotoServer(),
     "nats-server": NatsServer,
     "@restatedev/restate-server": RestateServer,
+    "PostgreSQL": lambda _: PostgresServer(),
 }
 LIFE = """
 from counterfoil.testing.servers.moto import MotoServer
@@ -52,9 +54,9 @@ def listening(pids: list[int]) -> set[str]:
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server_listens_on_loopback_alone_and_is_gone_when_it_is_closed(name: str, tmp_path: Path) -> None:
     with SERVERS[name](tmp_path) as server:
-        keeper, child = tree(server.pid)
-        ended = os.pidfd_open(child)
-        assert listening([keeper, child]) == {"0100007F"}
+        pids = tree(server.pid)
+        ended = os.pidfd_open(pids[1])
+        assert listening(pids) == {"0100007F"}
     gone(ended)
 
 
@@ -89,6 +91,8 @@ def test_what_is_not_installed_is_named(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(started, "APART", Path("nothing-here"))
+    monkeypatch.setattr(postgres, "APART", Path("nothing-here"))
+    monkeypatch.setattr(postgres, "SYSTEM", Path("nothing-here"))
     monkeypatch.setattr(restate, "MACHINES", {os.uname().machine: "no-such-machine"})
     with pytest.raises(Refused, match=name) as refused:
         SERVERS[name](tmp_path)

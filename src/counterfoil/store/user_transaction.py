@@ -49,13 +49,22 @@ def _receipts_table(connection: Any) -> None:
 
 
 def _begin(connection: Any, cursor: Any) -> None:
-    if type(connection).__module__.startswith("sqlite3") and not connection.in_transaction:
+    if _is_sqlite(connection) and not _driver(connection).in_transaction:
         cursor.execute("BEGIN IMMEDIATE")  # two writers queue here instead of failing at their first write
 
 
 def _mark(connection: Any) -> str:
     """sqlite3 marks a parameter with ?, psycopg and its kin with %s."""
-    return "?" if type(connection).__module__.startswith("sqlite3") else "%s"
+    return "?" if _is_sqlite(connection) else "%s"
+
+
+def _is_sqlite(connection: Any) -> bool:
+    return type(_driver(connection)).__module__.startswith("sqlite3")
+
+
+def _driver(connection: Any) -> Any:
+    """What a pool or a toolkit has wrapped says what is beneath."""
+    return getattr(connection, "driver_connection", connection)
 
 
 def _asked(name: str, mark: str) -> str:

@@ -18,15 +18,16 @@ class Relay:
         self.port: int = self._listener.getsockname()[1]
         self._fault: Fault = "none"
         self._at = b""
+        self._nth = 1
         self.hit = threading.Event()
         self._silent = False
         self.unanswered = 0  # connections that were let in and never answered
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def arm(self, fault: Fault, at: bytes) -> None:
-        """What is lost: the server's answer to this piece, or the piece itself. The connection goes with it."""
-        self._at, self._fault = at, fault
+    def arm(self, fault: Fault, at: bytes, *, nth: int = 1) -> None:
+        """What is lost: the server's answer to the nth such piece, or the piece itself. The connection goes with it."""
+        self._at, self._nth, self._fault = at, nth, fault
         self.hit.clear()
 
     def cut(self) -> None:
@@ -68,7 +69,7 @@ class Relay:
     def _outwards(self, client: socket.socket, server: socket.socket, losing: threading.Event) -> None:
         with suppress(OSError):
             while piece := client.recv(65536):
-                if self._fault != "none" and self._at in piece:
+                if self._fault != "none" and self._at in piece and self._is_it():
                     fault, self._fault = self._fault, "none"
                     if fault == "stall":  # as a client that is frozen in the middle of a long send
                         server.sendall(piece[: len(piece) // 2])
@@ -82,6 +83,10 @@ class Relay:
                     losing.set()
                 server.sendall(piece)
         _close(server)
+
+    def _is_it(self) -> bool:
+        self._nth -= 1
+        return self._nth == 0
 
     def _back(self, server: socket.socket, client: socket.socket, losing: threading.Event) -> None:
         with suppress(OSError):

@@ -22,8 +22,10 @@ KEPT_LINES = 200
 KEEPER = """
 import ctypes, os, signal, subprocess, sys, threading
 die_with_parent = getattr(ctypes.CDLL(None), "prctl", lambda *_: None)
+user, group = (int(each) if each else None for each in sys.argv[1].split(":"))
 server = subprocess.Popen(
-    sys.argv[1:], stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, preexec_fn=lambda: die_with_parent(1, signal.SIGKILL)
+    sys.argv[2:], stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, user=user, group=group,
+    extra_groups=None if user is None else [], preexec_fn=lambda: die_with_parent(1, signal.SIGKILL),
 )
 threading.Thread(target=lambda: (sys.stdin.buffer.read(), server.kill()), daemon=True).start()
 os._exit(server.wait() & 255)
@@ -42,15 +44,25 @@ def program(name: str, *, package: str) -> Path:
 
 
 class Started:
-    """A running server, from construction until `close`. It listens for nothing before `wait_for` has seen its line."""
+    """A running server, from construction until `close`. It listens for nothing before `wait_for` has seen its line.
 
-    def __init__(self, name: str, command: Sequence[str], *, environ: Mapping[str, str] | None = None) -> None:
+    `account`: the user and the group as whom root starts it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environ: Mapping[str, str] | None = None,
+        account: tuple[int, int] | None = None,
+    ) -> None:
         self._name = name
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._news = threading.Condition()
         self._over = False
         self._child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", KEEPER, *command],
+            [sys.executable, "-I", "-S", "-c", KEEPER, ":" if account is None else "{}:{}".format(*account), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
