@@ -1,6 +1,6 @@
 """`run.transact` on a PostgreSQL server, through psycopg and through SQLAlchemy: a relay loses the answer to the COMMIT."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
@@ -123,15 +123,15 @@ async def killed_after_commit(play: Play) -> None:
     await play.drive()
 
 
-def _drill(connector: str, workflow: Workflow[Any, Any], start: Callable[[Path], Database]) -> Drill:
+def _drill(way: str, workflow: Workflow[Any, Any]) -> Drill:
     return Drill(
-        connector=connector,
+        connector="sql.transact",
         entries=[sql.ENTRY],
         app=app,
         workflow=workflow,
-        server="PostgreSQL",
+        server=f"PostgreSQL, through {way}",
         server_kind="real",
-        start=start,
+        start=Database,
         cases=[
             Case("as-usual", "succeeded", as_usual),
             Case("commit-lost", "succeeded", commit_lost),
@@ -140,4 +140,4 @@ def _drill(connector: str, workflow: Workflow[Any, Any], start: Callable[[Path],
     )
 
 
-DRILLS = [_drill("sql.transact", by_psycopg, Database), _drill("sql.sqlalchemy", by_sqlalchemy, Database)]
+DRILLS = [_drill("psycopg", by_psycopg), _drill("SQLAlchemy", by_sqlalchemy)]
