@@ -20,6 +20,7 @@ EXTRAS = {
         "python_multipart",
         "sse_starlette",
     },
+    "connectors": {"sqlalchemy"},  # its types alone: the engine is the user's
     "integrations": {"langchain", "langchain_core", "langgraph", "pydantic_ai", "temporalio"},
     "drills": {"pytest"},  # the plugin, which only a user's own pytest imports
     "receiving": {"fastapi", "sqlalchemy"},

@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from counterfoil.connectors import sql
@@ -110,7 +111,7 @@ def test_a_session_of_sqlalchemy_is_part_of_the_transaction(server: PostgresServ
             return made.row
 
     relay.arm("lose-answer", b"COMMIT", nth=2)
-    with pytest.raises(sqlalchemy.exc.OperationalError):
+    with pytest.raises(OperationalError):
         driven(engine, place, "op_2")
     assert relay.hit.wait(30) and rows(server) == 1
     assert driven(engine, place, "op_2") == 1, "the row of the first try"

@@ -22,9 +22,9 @@ from counterfoil.testing.relay import Relay
 from counterfoil.testing.servers.postgres import PostgresServer
 
 URL = "DRILLED_POSTGRES_URL"
+DIALECT = "sqlalchemy.dialects.postgresql.psycopg"
 WITHIN_SECONDS = 30  # for the relay to have dropped a connection that its client has seen dropped
 COMMITTED = "before:step.ended"  # the transaction is over, and nothing of that is on record
-INSERT = "INSERT INTO placed (number) VALUES (%s)"
 BUDGET = Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="platform-oncall")
 
 for name in ("psycopg", "sqlalchemy"):
@@ -34,13 +34,26 @@ for name in ("psycopg", "sqlalchemy"):
 app = App("drilled-sql")
 
 
+def placed() -> Any:
+    """The table. It takes a number twice: nothing but the transaction prevents a second row."""
+    toolkit: Any = import_module("sqlalchemy")
+    return toolkit.Table("placed", toolkit.MetaData(), toolkit.Column("number", toolkit.Text))
+
+
+def engine_at(url: str) -> Any:
+    """For one address; disposed by whoever made it."""
+    toolkit: Any = import_module("sqlalchemy")
+    return toolkit.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+
+
 @app.workflow(version=1, budget=BUDGET)
 async def by_psycopg(run: Run, number: str) -> str:
     """One row, by the driver alone."""
     driver: Any = import_module("psycopg")
+    insert = placed().insert().values(number=number).compile(dialect=import_module(DIALECT).dialect())
 
     def place(connection: Any) -> str:
-        connection.execute(INSERT, (number,))
+        connection.execute(str(insert), insert.params)
         return number
 
     return await run.transact(lambda: driver.connect(environment()[URL]), place)
@@ -49,11 +62,10 @@ async def by_psycopg(run: Run, number: str) -> str:
 @app.workflow(version=1, budget=BUDGET)
 async def by_sqlalchemy(run: Run, number: str) -> str:
     """One row, through an engine."""
-    toolkit: Any = import_module("sqlalchemy")
-    engine = toolkit.create_engine(environment()[URL].replace("postgresql://", "postgresql+psycopg://"))
+    engine = engine_at(environment()[URL])
 
     def place(connection: Any) -> str:
-        connection.execute(toolkit.text("INSERT INTO placed (number) VALUES (:number)"), {"number": number})
+        connection.execute(placed().insert().values(number=number))
         return number
 
     try:
@@ -63,7 +75,7 @@ async def by_sqlalchemy(run: Run, number: str) -> str:
 
 
 class Database:
-    """The server behind a relay. The table takes a number twice: nothing but the transaction prevents a second row."""
+    """The server behind a relay."""
 
     def __init__(self, folder: Path) -> None:
         del folder
@@ -78,7 +90,8 @@ class Database:
         user = self._server.url.partition("@")[0]
         # Plain text, as on one machine anyway: the relay reads for COMMIT.
         self.environ: Mapping[str, str] = {URL: f"{user}@127.0.0.1:{self._relay.port}{between}?sslmode=disable"}
-        self._asked("CREATE TABLE placed (number TEXT)")
+        self._engine = engine_at(self._server.url)
+        placed().create(self._engine)
 
     def prepare(self, number: str) -> str:
         """Nothing but the number."""
@@ -87,7 +100,10 @@ class Database:
 
     def records(self, payload: str) -> int:
         """The rows of its number."""
-        return self._asked("SELECT count(*) FROM placed WHERE number = %s", payload).fetchone()[0]
+        toolkit, table = import_module("sqlalchemy"), placed()
+        counted: Any = toolkit.select(toolkit.func.count()).select_from(table).where(table.c.number == payload)
+        with self._engine.connect() as connection:
+            return connection.scalar(counted)
 
     def lose_commit(self) -> None:
         """The COMMIT arrives, and its answer is lost with the connection. The first one is that of our table."""
@@ -98,13 +114,9 @@ class Database:
         """Whether that has come to pass."""
         return self._relay.hit.wait(WITHIN_SECONDS)
 
-    def _asked(self, statement: str, *values: str) -> Any:
-        driver: Any = import_module("psycopg")
-        with driver.connect(self._server.url, autocommit=True) as connection:
-            return connection.execute(statement, values or None)
-
     def close(self) -> None:
         """End both."""
+        self._engine.dispose()
         self._relay.close()
         self._server.close()
 
