@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from counterfoil.app import App, Artifacts, Ledger, Submitted
     from counterfoil.client.client import Client
     from counterfoil.engine.blocking import blocking
-    from counterfoil.engine.definitions import Bearer, Env, Operation, SignedBy, Workflow, step
+    from counterfoil.engine.definitions import Bearer, Env, Keyring, Operation, SecretFile, SignedBy, Workflow, step
     from counterfoil.engine.document import Document, DocumentVersion
     from counterfoil.engine.port import Ask, Call, Run
     from counterfoil.model.artifact import Artifact
@@ -53,6 +53,7 @@ __all__ = [
     "Env",
     "Found",
     "IdempotencyKey",
+    "Keyring",
     "Ledger",
     "Lookup",
     "Money",
@@ -71,6 +72,7 @@ __all__ = [
     "Rule",
     "Run",
     "RunFailed",
+    "SecretFile",
     "Seen",
     "SharedBudget",
     "SignedBy",
@@ -90,7 +92,7 @@ _HOMES = {
     "app": ("App", "Artifacts", "Ledger", "Submitted"),
     "client.client": ("Client",),
     "engine.blocking": ("blocking",),
-    "engine.definitions": ("Bearer", "Env", "Operation", "SignedBy", "Workflow", "step"),
+    "engine.definitions": ("Bearer", "Env", "Keyring", "Operation", "SecretFile", "SignedBy", "Workflow", "step"),
     "engine.document": ("Document", "DocumentVersion"),
     "engine.port": ("Ask", "Call", "Run"),
     "model.artifact": ("Artifact",),

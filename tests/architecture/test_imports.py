@@ -8,6 +8,7 @@ from tests.architecture.source import Source, imports, report, shipped
 # A core dependency may be imported anywhere above `rules`; an extra only where its package is optional.
 CORE = {"apsw", "cryptography", "httpx2", "pydantic", "pydantic_core", "rfc8785", "rich", "typer"}
 EXTRAS = {
+    "engine": {"keyring"},  # a credential's place, read when an attempt is made
     "agents": {"pydantic_ai", "genai_prices", "yaml"},
     "app": {"apprise", "authlib", "joserfc", "opentelemetry", "prometheus_client", "standardwebhooks"},
     "console": {

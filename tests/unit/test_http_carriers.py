@@ -10,6 +10,7 @@ import pytest
 from counterfoil.model.contract import Contract, IdempotencyKey, Version, When
 from counterfoil.model.errors import Refused
 from counterfoil.receivers.carriers import filled
+from counterfoil.receivers.http import Reader
 from tests.unit.one_attempt import sender
 from tests.unit.raw_server import Watched, answer, serving
 
@@ -104,3 +105,33 @@ def test_another_version_than_the_contracts_is_not_sent(version: Version, path: 
 def test_the_contracts_version_goes_out(version: Version, parts: dict[str, Any], shown: bytes) -> None:
     request = requested(made(version=version), **parts)
     assert shown in request or shown in request.lower()
+
+
+@pytest.mark.parametrize(
+    ("version", "parts", "shown"),
+    [
+        (Version(header="X-Version"), {}, b"x-version: v1\r\n"),
+        (Version(header="X-Version"), {"headers": {"X-VERSION": "v1"}}, b"x-version: v1\r\n"),
+        (Version(query="v"), {"params": {"limit": 1}}, b"?limit=1&v=v1 "),
+        (None, {"headers": {"X-Version": "v9"}}, b"x-version: v9\r\n"),
+    ],
+)
+def test_a_lookup_asks_at_the_contracts_version_too(
+    version: Version | None, parts: dict[str, Any], shown: bytes
+) -> None:
+    with serving(answer(200)) as server:
+        asyncio.run(Reader(url=server.url, headers={}, timeout_s=5, contract=made(version=version)).get("/x", **parts))
+    assert shown in server.requests[0].lower() and server.requests[0].lower().count(b"v1") <= 1
+
+
+@pytest.mark.parametrize(
+    ("version", "parts"),
+    [(Version(header="X-Version"), {"headers": {"x-version": "v2"}}), (Version(query="v"), {"params": {"v": "v2"}})],
+)
+def test_a_lookup_at_another_version_is_not_asked(version: Version, parts: dict[str, Any]) -> None:
+    async def read(url: str) -> None:
+        await Reader(url=url, headers={}, timeout_s=5, contract=made(version=version)).get("/x", **parts)
+
+    with serving(answer(200)) as server, pytest.raises(Refused) as refused:
+        asyncio.run(read(server.url))
+    assert refused.value.code == "contract_version_mismatch" and server.requests == []

@@ -37,10 +37,25 @@ class Env:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretFile:
+    """The text of a file, without the white space around it, read for each attempt: a mounted secret may be exchanged."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """A secret of the system's keyring, by service and name. Needs the extra `keyring`."""
+
+    service: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bearer:
     """A credential by reference: sent as `Authorization: Bearer ...`, never stored."""
 
-    token: Env
+    token: Env | SecretFile | Keyring
 
 
 @dataclass(frozen=True, slots=True, init=False)

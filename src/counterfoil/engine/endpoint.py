@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from counterfoil.engine.definitions import Env, Operation, Registry
+from counterfoil.engine.definitions import Env, Keyring, Operation, Registry, SecretFile
 from counterfoil.model.codec import digest_of
 from counterfoil.model.errors import Refused
 from counterfoil.rules.key_window import scope_digest
@@ -40,11 +41,39 @@ def endpoint_of(
     return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope, account)
 
 
-def value_of(given: str | Env, environ: Mapping[str, str]) -> str:
-    """What a reference stands for here and now. Raises Refused(setting_missing)."""
+def value_of(given: str | Env | SecretFile | Keyring, environ: Mapping[str, str]) -> str:
+    """What a reference stands for here and now. Raises Refused(setting_missing, credential_missing)."""
     if isinstance(given, str):
         return given
+    if isinstance(given, SecretFile):
+        return _in_file(given)
+    if isinstance(given, Keyring):
+        return _in_keyring(given)
     value = environ.get(given.name, given.default)
     if value is None:
         raise Refused("setting_missing", name=given.name)
+    return value
+
+
+def _in_file(given: SecretFile) -> str:
+    try:
+        value = Path(given.path).read_text("utf-8").strip()
+    except (OSError, ValueError) as problem:
+        # Not the exception's own words: of a file that is no text they quote the bytes.
+        raise Refused("credential_missing", where=given.path, problem=type(problem).__name__) from None
+    if not value:
+        raise Refused("credential_missing", where=given.path, problem="the file is empty")
+    return value
+
+
+def _in_keyring(given: Keyring) -> str:
+    where = f"{given.service} {given.name}"
+    try:
+        import keyring
+
+        value = keyring.get_password(given.service, given.name)
+    except Exception as problem:
+        raise Refused("credential_missing", where=where, problem=type(problem).__name__) from None
+    if not value:
+        raise Refused("credential_missing", where=where, problem="the keyring has none of this name")
     return value

@@ -74,7 +74,7 @@ async def question(opened: Opened, operation: Operation[Any, Any], record: Opera
     endpoint = endpoint_of(opened.registry, operation, opened.environ)
     key = key_of(operation.contract, record, record.key_number)
     first = datetime.fromtimestamp((record.first_sent_at or record.prepared_at) / 1_000_000, UTC)
-    reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S)
+    reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S, contract=operation.contract)
     payload = loaded(
         signature_of(operation.function, skip=1).inputs[0][1], parsed(record.payload), where="the stored payload"
     )

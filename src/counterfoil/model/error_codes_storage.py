@@ -116,6 +116,11 @@ STORAGE = (
         "See `counterfoil writes status`; nothing was changed.",
     ),
     ErrorCode(
+        "credential_missing",
+        "The credential {where} cannot be read: {problem}.",
+        "Nothing was sent with it. Put it in place; what waits goes on.",
+    ),
+    ErrorCode(
         "not_paused",
         "The receiver {receiver} is not paused.",
         "See `counterfoil receivers status`; nothing was changed.",

@@ -49,6 +49,31 @@ def same_version(contract: Contract, url: str, head: Mapping[str, Any], query: M
         raise Refused("contract_version_mismatch", wanted=wanted, sent=str(sent))
 
 
+def at_version(
+    contract: Contract | None, params: Mapping[str, Any] | None, headers: Mapping[str, str] | None
+) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """Query and headers of a read at the contract's API version: what another version shows may be another record.
+
+    A version in the path or in the body is the tool's to write: a read has no body, and its path is another one. Raises
+    Refused(contract_version_mismatch) where the tool names another one.
+    """
+    head = {name.lower(): value for name, value in (headers or {}).items()}
+    query = None if params is None else dict(params)
+    version = None if contract is None else contract.version
+    if contract is not None and version is not None:
+        wanted, name = contract.api_version, version.header or version.query
+        named = (
+            head.get((version.header or "").lower()) if version.header else (query or {}).get(name or "")
+        ) or wanted
+        if str(named) != wanted:
+            raise Refused("contract_version_mismatch", wanted=wanted, sent=str(named))
+        if version.header:
+            head[version.header.lower()] = wanted
+        elif version.query:
+            query = {**(query or {}), version.query: wanted}
+    return query, head
+
+
 def _at(body: Any, path: str, otherwise: str) -> Any:
     for name in path.split("."):
         if not isinstance(body, Mapping) or name not in body:

@@ -12,7 +12,8 @@ from counterfoil.model.contract import Contract, Meaning
 from counterfoil.model.contract_parts import Carrier
 from counterfoil.model.errors import Refused
 from counterfoil.model.exchange import ATTEMPT_OVER, NOT_ENDED, STOPPED, Exchange, Reached
-from counterfoil.receivers.carriers import filled, placed, same_version
+from counterfoil.receivers.carriers import at_version, filled, placed, same_version
+from counterfoil.receivers.hiding import hidden, hidden_bytes, secrets_of
 from counterfoil.receivers.wire import Wire, read_reply, tls
 from counterfoil.rules.classify import classify, replayed
 
@@ -101,6 +102,7 @@ class Sender:
     ) -> None:
         self._url = url
         self._credential = headers
+        self._secrets = secrets_of(headers)
         self._contract = contract
         self._gate = gate
         self._timeout = timeout_s
@@ -152,7 +154,8 @@ class Sender:
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """A read. Raises LookupUnreachable."""
-        return await _read(self._url, path, params, {**(headers or {}), **self._credential}, self._timeout)
+        stamped = at_version(self._contract, params, headers)
+        return await _read(self._url, path, *stamped, self._credential, self._timeout)
 
     async def _write(self, method: str, path: str, **parts: Unpack[Parts]) -> Reply:
         if self._wrote:
@@ -223,16 +226,22 @@ class Sender:
         return exchange
 
     def _seen(self, wire: Wire, digest: str, *, problem: str | None) -> Exchange:
-        mark = replayed(self._contract, wire.headers, wire.body) if wire.status is not None else None
+        headers = {name: hidden(value, self._secrets) for name, value in wire.headers.items()}
+        body = hidden_bytes(wire.body, self._secrets)
+        mark = replayed(self._contract, headers, body) if wire.status is not None else None
         reached: Reached = wire.reached
-        return Exchange(reached, wire.sent, wire.status, wire.headers, wire.body, problem, digest, mark)
+        said = None if problem is None else hidden(problem, self._secrets)
+        return Exchange(reached, wire.sent, wire.status, headers, body, said, digest, mark)
 
 
 class Reader:
-    """`ask.http`: reading for a lookup."""
+    """`ask.http`: reading for a lookup, at the API version that the contract is about."""
 
-    def __init__(self, *, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+    def __init__(
+        self, *, url: str, headers: Mapping[str, str], timeout_s: float, contract: Contract | None = None
+    ) -> None:
         self._url = url
+        self._contract = contract
         self._headers = headers
         self._timeout = timeout_s
 
@@ -245,7 +254,8 @@ class Reader:
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """A read. Raises LookupUnreachable when the receiver could not say: no whole answer, a redirect, 5xx, too many requests."""
-        return await _read(self._url, path, params, {**(headers or {}), **self._headers}, self._timeout)
+        stamped = at_version(self._contract, params, headers)
+        return await _read(self._url, path, *stamped, self._headers, self._timeout)
 
 
 _FRAME = frozenset(
@@ -282,19 +292,28 @@ def _stamped(json: Any, data: Mapping[str, Any] | None, path: str, value: str) -
 
 
 async def _read(
-    base: str, path: str, params: Mapping[str, Any] | None, headers: Mapping[str, str], timeout_s: float
+    base: str,
+    path: str,
+    params: Mapping[str, Any] | None,
+    headers: Mapping[str, str],
+    credential: Mapping[str, str],
+    timeout_s: float,
 ) -> Reply:
-    wire = Wire(lambda: None)
+    wire, secrets = Wire(lambda: None), secrets_of(credential)
+    names = {name.lower() for name in credential}
+    head = {name: value for name, value in headers.items() if name.lower() not in names} | {**credential, **_FIXED}
     async with _client(timeout_s) as client:
-        request = client.build_request("GET", _joined(base, path), params=params, headers={**headers, **_FIXED})
+        request = client.build_request("GET", _joined(base, path), params=params, headers=head)
         try:
             async with asyncio.timeout(timeout_s):
                 await read_reply(client, request, wire)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, TimeoutError) as problem:
-            raise LookupUnreachable(f"{type(problem).__name__}: {problem}".rstrip(": ")) from problem
+            said = hidden(f"{type(problem).__name__}: {problem}".rstrip(": "), secrets)
+            raise LookupUnreachable(said) from None  # the transport's own words may quote the credential
     if wire.problem is not None:
         raise LookupUnreachable(wire.problem)
     status = wire.status or 0
     if status >= 500 or 300 <= status < 400 or status in _ASK_LATER:
         raise LookupUnreachable(f"the receiver answered {status}")
-    return Reply(Exchange(wire.reached, True, wire.status, wire.headers, wire.body))
+    seen = {name: hidden(value, secrets) for name, value in wire.headers.items()}
+    return Reply(Exchange(wire.reached, True, wire.status, seen, hidden_bytes(wire.body, secrets)))
