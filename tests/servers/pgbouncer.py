@@ -56,6 +56,7 @@ class Pooler(Server):
             "pool_mode": self.mode,
             "default_pool_size": self.size,
             "max_client_conn": 500,
+            "server_login_retry": 1,  # else it lets nobody through for 15 s after a server was away: longer than we wait
         }
         lines = ["[databases]", f"* = host=127.0.0.1 port={self._server.port}", "[pgbouncer]"]
         settings.write_text("\n".join([*lines, *(f"{name} = {value}" for name, value in values.items()), ""]))
