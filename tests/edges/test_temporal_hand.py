@@ -14,17 +14,22 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment
 
+from counterfoil.engine.cancelling import AskToCancel
 from counterfoil.engine.clock import SystemClock
 from counterfoil.engine.finish import Resume
+from counterfoil.engine.opened import Opened
 from counterfoil.engine.submission import submission
+from counterfoil.engine.submit import Submit
 from counterfoil.integrations.temporal.activities import Activities
 from counterfoil.integrations.temporal.hand import Hand
 from counterfoil.integrations.temporal.identity import in_ledger
 from counterfoil.integrations.temporal.messages import Begin, Begun, Call, End
 from counterfoil.integrations.temporal.recalling import known_of
+from counterfoil.integrations.temporal.session import CallRunner
 from counterfoil.model.errors import StepFailed
 from counterfoil.model.origin import Origin
 from counterfoil.model.run import RunRecord
+from counterfoil.store.port import StorageError
 from tests.edges import temporal_app
 from tests.edges.temporal_app import Case, app
 from tests.edges.temporal_bench import Bench, benched
@@ -309,3 +314,56 @@ def test_a_receipt_that_was_reused_is_recalled(bench: Bench) -> None:
 
     asyncio.run(story())
     assert bench.records == 1
+
+
+# ---------------------------------------------------------------------- what is no crash of the run
+
+
+def test_what_the_database_failed_is_given_back_and_no_crash(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    drive, tries = CallRunner.drive, list[str]()
+
+    async def fails_twice(self: CallRunner) -> None:
+        tries.append("once")
+        if len(tries) < 3:
+            raise StorageError("database_down", problem="the disk is full")
+        await drive(self)
+
+    async def story() -> None:
+        async with hand_at(Cluster()) as hand:
+            run = await stored()
+            for _ in range(2):
+                with pytest.raises(StorageError):
+                    await hand.carry_out(step_of(run), "one")
+                assert (row(run.run_id).state, row(run.run_id).crashes) == ("pending", 0)
+            assert (await hand.carry_out(step_of(run), "one")).state == "done"
+
+    monkeypatch.setattr(CallRunner, "drive", fails_twice)
+    asyncio.run(story())
+
+
+def test_a_database_that_is_busy_is_no_refusal(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins a run is tried again, and what is to be cancelled is not completed instead."""
+    write, failing = Opened.write, set[type]()
+
+    async def busy(self: Opened, verb: Any) -> Any:
+        if type(verb) in failing:
+            raise StorageError("database_busy", path="the ledger", holder="somebody")
+        return await write(self, verb)
+
+    async def story() -> None:
+        async with hand_at(Cluster()) as hand:
+            run = await stored()
+            failing.update((Submit, AskToCancel))
+            activities = Activities(app.registry, lambda: hand)
+            given = Case(customer="acme").model_dump(mode="json")
+            begin = Begin("half", 1, "default", "half:a", "one", given, 0, None)
+            with pytest.raises(StorageError):
+                await ActivityEnvironment().run(activities.begin, begin)
+            with pytest.raises(StorageError):
+                await hand.end(End(run.run_id, 0, cancelled=True), "one")
+            assert row(run.run_id).state == "pending"
+            failing.clear()
+            assert (await hand.end(End(run.run_id, 0, cancelled=True), "one")).value["state"] == "cancelled"
+
+    monkeypatch.setattr(Opened, "write", busy)
+    asyncio.run(story())

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import Payload
+from temporalio.api.workflowservice.v1 import SetWorkerDeploymentCurrentVersionRequest
 from temporalio.client import Client, WorkflowFailureError
-from temporalio.common import RawValue
-from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.common import RawValue, WorkerDeploymentVersion
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from counterfoil.engine.clock import SystemClock
 from counterfoil.engine.waits import StoreSignal
@@ -251,6 +252,42 @@ def test_a_worker_that_lacks_the_code_leaves_the_call_to_another(bench: Bench) -
 
     asyncio.run(story())
     assert bench.records == 1
+
+
+def test_a_run_goes_on_under_the_next_build_of_a_versioned_worker(bench: Bench) -> None:
+    """Temporal's own worker versioning: a version of ours is a type, and every build that has it executes its runs."""
+
+    def build(number: int) -> WorkerDeploymentConfig:
+        version = WorkerDeploymentVersion(deployment_name=bench.name, build_id=f"build-{number}")
+        return WorkerDeploymentConfig(version=version, use_worker_versioning=True)
+
+    async def current(client: Client, number: int) -> None:
+        asked = SetWorkerDeploymentCurrentVersionRequest(
+            namespace=client.namespace, deployment_name=bench.name, build_id=f"build-{number}"
+        )
+        never, clock = asyncio.Event(), SystemClock()
+        while True:
+            try:
+                await client.workflow_service.set_worker_deployment_current_version(asked)
+                return
+            except RPCError as problem:  # its first poll is not known yet
+                if problem.status not in (RPCStatusCode.NOT_FOUND, RPCStatusCode.FAILED_PRECONDITION):
+                    raise
+                await clock.wait(never, clock.now_us() + 50_000)
+
+    async def story() -> None:
+        async with bench.worker(deployment_config=build(1), max_cached_workflows=0) as client:
+            await current(client, 1)
+            started = await bench.submit(temporal_app.twice)
+            await bench.until(started, lambda run: run["reason"] == "signal")
+            await bench.rests(started)
+        async with bench.worker(deployment_config=build(2)) as client:
+            await current(client, 2)
+            await client.get_workflow_handle(started.workflow_id).signal("go", {"word": "on"})
+            await bench.result(started)
+
+    asyncio.run(story())
+    assert (bench.records, bench.requests) == (2, 2)
 
 
 @pytest.mark.parametrize("moment", ["under way", "after a reset"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowFailureError
 from temporalio.converter import DataConverter
 from temporalio.worker import Worker
 
@@ -22,7 +22,7 @@ from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.docs.pages import blocks
 from tests.edges import temporal_app
-from tests.edges.temporal_app import Case, app
+from tests.edges.temporal_app import Case, app, changed
 from tests.edges.temporal_bench import Bench, benched
 from tests.servers.temporal import shared
 
@@ -82,6 +82,22 @@ def test_payloads_are_unreadable_without_the_key(bench: Bench) -> None:
 
     asyncio.run(story())
     assert bench.records == 1
+
+
+def test_what_a_failure_says_is_unreadable_too(bench: Bench) -> None:
+    async def story() -> None:
+        client = await bench.connect(codec=EncryptionCodec({"new": bytes(32)}, current="new"))
+        changed["stumble"] = 1
+        async with Worker(client, task_queue=bench.name):
+            started = await bench.submit(temporal_app.stumbles)
+            with pytest.raises(WorkflowFailureError) as failed:
+                await bench.result(started)
+            assert "it stumbled" in str(failed.value.cause)
+        plain = await Client.connect(shared().address)
+        history = await plain.get_workflow_handle(started.workflow_id).fetch_history()
+        assert "stumbled" not in history.to_json()
+
+    asyncio.run(story())
 
 
 def test_a_changed_payload_and_a_missing_key_are_refused() -> None:

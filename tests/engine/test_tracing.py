@@ -10,7 +10,7 @@ import pytest
 from counterfoil.app.tracing import Exporting
 from counterfoil.app.tracing.span import span_id, trace_id
 from counterfoil.engine.administration import RegisterWorker
-from counterfoil.engine.call_step import input_digest
+from counterfoil.engine.asked import input_digest
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
 from counterfoil.engine.steps import EndStep

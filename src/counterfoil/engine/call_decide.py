@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from counterfoil.engine.asked import decision_digest
 from counterfoil.engine.asking import Answer, Question, Versions, answered
-from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import dumped, loaded
 from counterfoil.engine.execution import Execution
 from counterfoil.model.errors import Refused
@@ -19,7 +19,7 @@ async def decide(
     name = agent_name(agent)
     plain = plain_input(given)
     facts: dict[str, Any] = versions.facts() | {"model": model_name(agent)}
-    digest = input_digest([plain, *versions.facts().values()])
+    digest = decision_digest(plain, versions.prompt, versions.policy)
     adapter: TypeAdapter[Any] = TypeAdapter(getattr(agent, "output_type", Any))
 
     async def once() -> Answer:

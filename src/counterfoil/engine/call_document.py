@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from counterfoil.engine.call_step import input_digest
+from counterfoil.engine.asked import input_digest
 from counterfoil.engine.definitions import dumped, loaded
 from counterfoil.engine.document import Document, DocumentVersion
 from counterfoil.engine.documents import NoteRead, Place, WriteDocument, newest_at, place_of

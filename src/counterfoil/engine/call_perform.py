@@ -5,6 +5,7 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter
 
+from counterfoil.engine.asked import approved_digest, proposal_digest
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.driver import drive
@@ -78,7 +79,7 @@ async def propose(
 ) -> Proposal[Any, Any]:
     intent, typed = intent_of(execution, operation, payload)
     kept = [source.model_dump(mode="json") for source in sources]
-    digest = digest_of(compact([intent.payload_digest, replaces.proposal_id if replaces else None, kept]).encode())
+    digest = proposal_digest(intent.payload_digest, replaces.proposal_id if replaces else None, kept)
     with execution.call(operation.name, digest) as position:
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
@@ -113,7 +114,9 @@ async def perform(execution: Execution, operation: Operation[Any, Any], given: A
     proposal = cast("Proposal[Any, Any] | None", given if isinstance(given, Proposal) else None)
     intent, _ = intent_of(execution, operation, given if proposal is None else proposal.payload)
     digest = (
-        intent.payload_digest if proposal is None else f"{proposal.operation_id} {proposal.version} {proposal.digest}"
+        intent.payload_digest
+        if proposal is None
+        else approved_digest(proposal.operation_id, proposal.version, proposal.digest)
     )
     with execution.call(operation.name, digest) as position:
         while True:

@@ -1,10 +1,10 @@
 """`run.step` and `run.transact`: recorded work that may safely run again."""
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from counterfoil.engine.asked import input_digest
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.budgets import Share, Spent, held_by, shares_of, spent_by
 from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
@@ -165,11 +165,6 @@ def _may_be_spent(execution: Execution, called: str) -> bool:
 def _step_text(digest: str | None, out: Any) -> Written:
     """The data of a step's entry as JSON text, put together from its parts: a plain string is encoded at once."""
     return Written(f'{{"in":{written(digest)},"out":{written(out)}}}')
-
-
-def input_digest(bound: list[Any]) -> str:
-    """Of a call's inputs as JSON: replay compares it, nobody approves it, so it is not canonical."""
-    return hashlib.sha256(written(bound).encode()).hexdigest()[:32]
 
 
 def _us(duration: Any) -> int:

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from counterfoil.engine.asked import input_digest
 from counterfoil.engine.branches import Wait
 from counterfoil.engine.call_perform import check_review, closes, intent_of, prepared, start_driver
-from counterfoil.engine.call_step import count_call, input_digest, tried
+from counterfoil.engine.call_step import count_call, tried
 from counterfoil.engine.decisions import in_doubt
 from counterfoil.engine.definitions import Operation, Step
 from counterfoil.engine.execution import Execution

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from counterfoil.engine.asked import input_digest
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch
 from counterfoil.engine.call_document import writable
-from counterfoil.engine.call_step import input_digest
 from counterfoil.engine.definitions import Workflow, dumped, loaded, signature_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.submission import child_submission, refuse_turn

@@ -22,6 +22,7 @@ from counterfoil.model.codec import compact
 from counterfoil.model.errors import Refused
 from counterfoil.model.origin import Origin
 from counterfoil.model.run import RunRecord
+from counterfoil.store.port import StorageError
 
 BEGIN, END, STORE = "counterfoil.begin", "counterfoil.end", "counterfoil.store_signal"
 RECALL = "counterfoil.recall"
@@ -79,6 +80,8 @@ class Activities:
                 installation, workflow, begin.input, request_id, opened.deadlines, parent=parent, position=position,
                 driven=False,
             )  # fmt: skip
+        except StorageError:
+            raise
         except Refused as refused:
             raise _final(refused) from refused
 
@@ -135,6 +138,8 @@ async def _written(hand: Hand, verb: Any) -> None:
     """A refusal is final: another try of the activity would be refused as well."""
     try:
         await hand.opened.write(verb)
+    except StorageError:  # never an outcome: it is tried again
+        raise
     except Refused as refused:
         raise _final(refused) from refused
 

@@ -49,7 +49,7 @@ class Hand(Worker):
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._sessions: set[asyncio.Task[Said]] = set()
         self._relayed_at = 0
-        self._told = [f"{in_ledger(each).name}/{each.version}" for each in opened.registry.workflows.values()]
+        self._ours = [f"{in_ledger(each).name}/{each.version}" for each in opened.registry.workflows.values()]
         self.ready = asyncio.Event()
 
     def versions(self) -> dict[str, list[int]]:
@@ -146,8 +146,11 @@ class Hand(Worker):
         if end.cancelled:
             with self.opened.read() as reader:
                 verb = cancelling(reader, end.run_id, None, "cancelled in Temporal")
-            with suppress(Refused):  # it has ended meanwhile
+            try:
                 await self.opened.write(verb)
+            except Refused as refused:
+                if refused.code != "run_ended":
+                    raise
         elif self._taken_up(end):
             return Said("again")
         claimed = await self._claimed(end.run_id, end.generation, asker)
@@ -253,7 +256,7 @@ class Hand(Worker):
         with self.opened.read() as reader:
             now = max(now, reader.installation.clock_us if reader.installation else 0)
             # Those that this process left alone stay due: they must not keep it from those that come after them.
-            found = reader.due.of(self._told, now, AT_ONCE + len(self._left))
+            found = reader.due.of(self._ours, now, AT_ONCE + len(self._left))
             due = [reader.get(RunRecord, run_id) for run_id in found if run_id not in self._left]
         runs = [run for run in due if run is not None]
         for n in range(0, len(runs), BESIDE):

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from temporalio.converter import DataConverter, PayloadCodec
+from temporalio.common import VersioningBehavior
+from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 from temporalio.plugin import SimplePlugin
-from temporalio.worker import Worker, WorkerConfig
+from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
 
 from counterfoil.app import App
 from counterfoil.app.duties.beside import duties_beside
@@ -35,7 +36,12 @@ class CounterfoilPlugin(SimplePlugin):
         self._hand: Hand | None = None
 
         def encoded(given: DataConverter | None) -> DataConverter:
-            return replace(given or DataConverter.default, payload_codec=codec)
+            # What a failure says may quote what is encrypted elsewhere: it is encoded as a payload, and so encrypted too.
+            return replace(
+                given or DataConverter.default,
+                payload_codec=codec,
+                failure_converter_class=DefaultFailureConverterWithEncodedAttributes,
+            )
 
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - the SDK's own callables are not typed
             NAME,
@@ -51,6 +57,12 @@ class CounterfoilPlugin(SimplePlugin):
         known = cast("dict[str, Any]", configured)
         if not any(known.get(name) for name in ("build_id", "deployment_config", "use_worker_versioning")):
             configured["build_id"] = f"{NAME} {self.app.name}"
+        deployment: WorkerDeploymentConfig | None = known.get("deployment_config")
+        if deployment is not None and deployment.default_versioning_behavior is VersioningBehavior.UNSPECIFIED:
+            # A version of ours is a type of its own, which every build that has it executes: a run that waits for weeks is not
+            # bound to the build that began it.
+            behavior = VersioningBehavior.AUTO_UPGRADE
+            configured["deployment_config"] = replace(deployment, default_versioning_behavior=behavior)
         return configured
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:

@@ -6,7 +6,7 @@ Only where the call asks for the very same: its digest is compared as a replay o
 import json
 from typing import Any
 
-from counterfoil.engine.call_step import input_digest
+from counterfoil.engine.asked import approved_digest, decision_digest, input_digest, proposal_digest
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import whole_receipt
 from counterfoil.integrations.temporal.messages import Call, Said
@@ -105,14 +105,14 @@ def _digest(call: Call) -> str | None:
         case "step":
             return input_digest(list(given["inputs"].values()))
         case "decide":
-            versions = [version for version in given["versions"].values() if version is not None]
-            return input_digest([given["input"], *versions])
+            versions = given["versions"]
+            return decision_digest(given["input"], versions["prompt_version"], versions["policy_version"])
         case "propose":
             replaces = given["replaces"]["proposal_id"] if given["replaces"] else None
-            return digest_of(compact([_payload(given), replaces, given["sources"]]).encode())
+            return proposal_digest(_payload(given), replaces, given["sources"])
         case "perform" if given["proposal"] is not None:
             proposal = given["proposal"]
-            return f"{proposal['operation_id']} {proposal['version']} {proposal['digest']}"
+            return approved_digest(proposal["operation_id"], proposal["version"], proposal["digest"])
         case "perform":
             return _payload(given)
         case "sleep" | "wait_for":

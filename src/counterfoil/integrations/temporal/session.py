@@ -21,6 +21,7 @@ from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord, RunState
+from counterfoil.store.port import StorageError
 
 Work = Callable[[EmbeddedRun], Awaitable[Any]]
 
@@ -65,8 +66,8 @@ class CallRunner(Runner):
             await self._diverged(error, parsed(self.run.budget)["owner"])
             self.execution.close()
             return True
-        if error is not None and not isinstance(error, CounterfoilError):
-            raise error
+        if error is not None and (isinstance(error, StorageError) or not isinstance(error, CounterfoilError)):
+            raise error  # never an outcome
         self.outcome = outcome_of(self.execution, error, None if error is not None else body.result(), self._call)
         if not await self._let_go():
             self.execution.catch_up()
