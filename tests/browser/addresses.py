@@ -2,7 +2,7 @@
 
 LISTS = (
     "/inbox", "/runs", "/runs?state=parked", "/operations", "/operations?status=unknown", "/reviews", "/incidents",
-    "/receivers", "/receivers/post", "/catalogue", "/catalogue/stripe_v1",
+    "/receivers", "/receivers/post", "/deliveries", "/deliveries?orphans=yes", "/catalogue", "/catalogue/stripe_v1",
     "/workers", "/stop", "/find?q=run", "/shortcuts", "/audit", "/access", "/charts", "/money",
     "/charts?span=week", "/inbox?reason=review", "/inbox/bulk?act=lookup", "/inbox/bulk?act=cancel",
 )  # fmt: skip

@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Annotated
 from pydantic import BaseModel
 from counterfoil import (
-    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Money, Receipt, Retry, ReviewBy, Run, Seen, StepFailed,
-    Target, When, step,
+    App, Ask, Budget, Call, Contract, Env, Found, IdempotencyKey, Lookup, Money, Receipt, Retry, ReviewBy, Run, Seen, SignedBy,
+    StepFailed, Target, When, step,
 )
+from counterfoil.model.contract import Webhook
 
 class Order(BaseModel):
     number: str
@@ -20,7 +21,7 @@ class Refund(BaseModel):
 
 app = App("Harbour House")
 app.receiver("shop", url=Env("SHOP_URL", "http://127.0.0.1:1"), environment="test")
-app.receiver("post", url=Env("POST_URL", "http://127.0.0.1:1"), environment="test")
+app.receiver("post", url=Env("POST_URL", "http://127.0.0.1:1"), environment="test", webhook=SignedBy("github", Env("HOOK", "hook")))
 app.receiver("parcels", url=Env("PARCELS_URL", "http://127.0.0.1:1"), environment="test")
 SHORT = timedelta(milliseconds=200)
 YES = [When(status="2xx").means("applied"), When(status={400, 422}).means("refused")]
@@ -34,6 +35,7 @@ async def place_order(call: Call, order: Order) -> Receipt:
 
 @app.operation(receiver="post", business_key="number", owner="desk",
                contract=Contract(api_version="1", classifier=YES, request_timeout=timedelta(seconds=1),
+                                 receipts=[Webhook(type="sent", operation="letter", dedupe="id")],
                                  procedure="Ask the post office for the letter's number. "
                                  "They have it: it succeeded. They do not after a day: it failed."))
 async def send_letter(call: Call, order: Order) -> Receipt:
