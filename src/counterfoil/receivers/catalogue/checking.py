@@ -28,7 +28,7 @@ _RULES = {
     "provenance.sources": "model.contract_checks:_provenance",
     "provenance.date": "model.contract_checks:_provenance",
     "provenance.confidence": "model.contract_checks:_provenance",
-    "lookup.function": "engine.reconcile:ask_receiver",
+    "lookup.function": "engine.reconcile:question",
     "lookup.consistency": "rules.absence:absence_authorises",
     "lookup.visible_within": "rules.absence:hidden_for",
     "lookup.arrives_within": "rules.absence:hidden_for",
