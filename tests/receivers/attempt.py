@@ -8,7 +8,7 @@ from typing import Any
 
 from counterfoil.engine.reconcile import OperationAsk
 from counterfoil.model.contract import Contract, Meaning
-from counterfoil.model.exchange import Exchange
+from counterfoil.model.exchange import Exchange, Told
 from counterfoil.model.ids import KeyFormat, encode_key
 from counterfoil.receivers.http import AttemptOver, Reader
 from counterfoil.receivers.sending import Sending
@@ -41,11 +41,11 @@ class Attempt:
         """For the contract's lookup."""
         return OperationAsk(self.operation_id, self.key, first_sent_at, self.http)
 
-    def sending(self) -> Sending:
+    def sending(self, *, answered: Callable[[Exception], Told | None] | None = None) -> Sending:
         def kept(exchange: Exchange) -> None:
             self.exchange = exchange
 
-        return Sending(enter=lambda: self.key, contract=self.contract, replied=kept)
+        return Sending(enter=lambda: self.key, contract=self.contract, replied=kept, answered=answered)
 
     def made(self, function: Callable[..., Any], payload: Any) -> Meaning:
         with suppress(AttemptOver):

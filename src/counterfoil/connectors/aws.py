@@ -11,9 +11,15 @@ from typing import Any
 
 from counterfoil.engine.port import Call
 from counterfoil.model.errors import Refused
+from counterfoil.model.exchange import Told
 
 INSTALL = "Install it: pip install 'counterfoil[connectors]'"
 CONNECT_SECONDS, READ_SECONDS = 5, 20  # together below a contract's request_timeout
+
+
+class CutReply(Exception):
+    """A reply shorter than it says it is. botocore itself takes what came for the whole."""
+
 
 Ask = Callable[[Any, str | None], Mapping[str, Any]]
 
@@ -34,7 +40,9 @@ def client(service: str, region: str | None) -> Any:
         retries={"total_max_attempts": 1}, connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS
     )
     # A session of its own as well: boto3's default one may not be used by several threads.
-    return import_module("boto3").session.Session().client(service, region_name=region, config=config)
+    made = import_module("boto3").session.Session().client(service, region_name=region, config=config)
+    made.meta.events.register("before-parse", _whole)
+    return made
 
 
 def sent(call: Call, service: str, region: str | None, ask: Ask) -> dict[str, Any]:
@@ -45,14 +53,15 @@ def sent(call: Call, service: str, region: str | None, ask: Ask) -> dict[str, An
     """
     errors: Any = import_module("botocore.exceptions")
     made = client(service, region)  # before anything is in flight: what fails here was never sent
-    answer: dict[str, Any] = {}
-    with call.sending() as sending:
-        try:
-            answer = _plain(ask(made, sending.key))
-        except errors.ClientError as told:
-            sending.reply(_status(told), {"Error": _plain(told.response.get("Error", {}))})
-        else:
-            sending.reply(200, answer)
+
+    def answered(problem: Any) -> Told | None:
+        if not isinstance(problem, errors.ClientError):
+            return None
+        return _status(problem), {"Error": _plain(problem.response.get("Error", {}))}, None
+
+    with call.sending(answered=answered) as sending:
+        answer = _plain(ask(made, sending.key))
+        sending.reply(200, answer)
     return answer
 
 
@@ -70,6 +79,15 @@ def read(service: str, region: str | None, ask: Callable[[Any], Mapping[str, Any
 def region_of(arn: str) -> str:
     """The region in `arn:aws:SERVICE:REGION:ACCOUNT:...`."""
     return arn.split(":")[3]
+
+
+def _whole(response_dict: Mapping[str, Any], operation_model: Any, **_: Any) -> None:
+    """Before botocore reads a reply. A streamed body is not read here; the answer to a HEAD says a length and has none."""
+    body, length = response_dict["body"], str(response_dict["headers"].get("content-length", ""))
+    if operation_model.http["method"] == "HEAD" or not isinstance(body, bytes) or not length.isdigit():
+        return
+    if len(body) < int(length):
+        raise CutReply(f"{len(body)} of {length} bytes came.")
 
 
 def _status(told: Any) -> int:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from counterfoil.engine.definitions import Operation, Workflow
 from counterfoil.engine.document import D, Document, DocumentVersion
 from counterfoil.model.artifact import Artifact
+from counterfoil.model.exchange import Told
 from counterfoil.model.proposal import Proposal
 
 T = TypeVar("T")
@@ -214,8 +215,12 @@ class Call(Protocol):
         """Sends the one write of this attempt, with key and credential; and reads."""
         ...
 
-    def sending(self) -> AbstractContextManager[Sending]:
-        """A send through a vendor's SDK: `with call.sending() as s: SDK(key=s.key)`, then `s.reply(status, body)`."""
+    def sending(self, *, answered: Callable[[Exception], Told | None] | None = None) -> AbstractContextManager[Sending]:
+        """A send through a vendor's SDK: `with call.sending() as s: SDK(key=s.key)`, then `s.reply(status, body)`.
+
+        `answered`: the status, body and headers that an exception of the SDK carries; None where it carries no answer. What
+        they mean is said by the contract. Without an answer the attempt is in doubt.
+        """
         ...
 
 

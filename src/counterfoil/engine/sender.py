@@ -1,6 +1,7 @@
 """One attempt: the user's operation function under a gate that lets one write out, once it is in flight."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -21,8 +22,9 @@ from counterfoil.engine.withdraw import Withdraw
 from counterfoil.model.codec import digest_of, parsed
 from counterfoil.model.contract import Meaning
 from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
-from counterfoil.model.exchange import CLOCKS_DISAGREE, NEVER_BEGUN, TOO_LATE, Exchange
+from counterfoil.model.exchange import CLOCKS_DISAGREE, NEVER_BEGUN, TOO_LATE, Exchange, Told
 from counterfoil.model.operation import AttemptRecord, OperationRecord
+from counterfoil.receivers.hiding import secrets_of
 from counterfoil.receivers.http import AttemptOver, Sender
 from counterfoil.receivers.sending import Sending
 from counterfoil.rules.classify import classify
@@ -116,6 +118,7 @@ class OperationCall:
         self.key = key_of(contract, record, key_number)
         self._contract = contract
         self._gate = gate
+        self._secrets = secrets_of(endpoint.headers)
         self.http = Sender(
             url=endpoint.url,
             headers=endpoint.headers,
@@ -127,8 +130,14 @@ class OperationCall:
         )
         self._sending: Sending | None = None
 
-    def sending(self) -> AbstractContextManager[Sending]:
-        self._sending = Sending(enter=self._gate.enter, contract=self._contract, replied=self._gate.replied)
+    def sending(self, *, answered: Callable[[Exception], Told | None] | None = None) -> AbstractContextManager[Sending]:
+        self._sending = Sending(
+            enter=self._gate.enter,
+            contract=self._contract,
+            replied=self._gate.replied,
+            answered=answered,
+            secrets=self._secrets,
+        )
         return self._sending
 
     @property

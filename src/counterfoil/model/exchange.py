@@ -9,6 +9,7 @@ from typing import Any, Literal
 from counterfoil.model.codec import compact
 
 Reached = Literal["nothing", "connected", "request", "headers", "body"]
+Told = tuple[int, Any, Mapping[str, str] | None]  # an answer as a vendor's SDK shows it: status, body and headers
 KEPT = 64 * 1024  # bytes of a reply's body that are kept as evidence
 # Problems that are ours and say nothing of the receiver: we kept the request back, or nobody read its answer.
 NEVER_BEGUN = "the attempt ended before its first byte"

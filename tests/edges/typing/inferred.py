@@ -62,7 +62,7 @@ contract = Contract(api_version="1", classifier=[When(status="2xx").means("appli
 
 @app.operation(receiver="mail", contract=contract, business_key=lambda invoice: invoice.number, owner="ops")
 def plain(call: Call, invoice: Invoice) -> Posted:
-    with call.sending() as sending:
+    with call.sending(answered=lambda problem: (402, str(problem), None) if problem.args else None) as sending:
         sending.reply(200, {"key": sending.key})
     reply = blocking(call.http.post("/send", json=invoice.model_dump()))
     assert_type(reply.status, int)
