@@ -301,6 +301,11 @@ def test_plain_words_keep_what_is_unknown_apart_from_what_is_denied() -> None:
     assert "found by our operation id is ours" in found
 
 
+def test_what_is_done_later_says_by_when() -> None:
+    told = " ".join(plain_sentences(contract(stages="asynchronous", completes_within=timedelta(hours=2))))
+    assert "done after at most 2 hours; until then it is asked again" in told
+
+
 def test_one_rule_and_no_scope_have_their_own_words() -> None:
     told = " ".join(plain_sentences(contract(classifier=[APPLIED], **keyed(scope=set()))))
     assert "1 rule says" in told

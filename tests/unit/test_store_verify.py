@@ -71,7 +71,7 @@ def tampered(path: Path, *statements: str, heads: list[Head] | None = None, run_
 
 def test_untouched_it_is_sound(path: Path) -> None:
     report = tampered(path)
-    assert report == VerifyReport(3, 12, "missing", (), 33, ())
+    assert report == VerifyReport(3, 12, "missing", (), 34, ())
     assert tampered(path, heads=heads_of(path)).heads_outside == "matched"
 
 

@@ -23,8 +23,9 @@ def closed(*receipts: ReceiptRecord, **parts: Any) -> Any:
     return situation(operation=succeeded, attempts=attempts, receipts=receipts, **parts)
 
 
-def test_a_late_answer_with_another_reference_opens_an_incident() -> None:
-    assert letter(closed(told("re_1", CLOSED_AT), told("re_2", LATER))) == "A"
+@pytest.mark.parametrize("how", ["reply", "webhook"])
+def test_a_late_answer_with_another_reference_opens_an_incident(how: str) -> None:
+    assert letter(closed(told("re_1", CLOSED_AT), told("re_2", LATER, how=how))) == "A"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,8 @@ def test_a_late_answer_with_another_reference_opens_an_incident() -> None:
         told("unnamed", LATER),
         told("re_2", LATER, how="person"),
         told("re_2", LATER, how="statement"),
-        told("re_2", LATER, how="webhook"),
+        told("re_2", LATER, how="webhook", proves="existence"),  # its contract names no place of our reference in it
+        told("re_2", LATER, how="webhook", proves="current_state"),  # what became of it later
     ],
     ids=lambda second: f"{second.reference}-{second.how}-{second.proves}",
 )
