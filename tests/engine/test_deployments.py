@@ -12,7 +12,9 @@ from pydantic import BaseModel
 from counterfoil.app import App
 from counterfoil.engine.port import Run
 from counterfoil.model.budget import Budget
+from counterfoil.model.errors import StepFailed
 from tests.engine.house import BUDGET, House, Order
+from tests.engine.writes import create_case
 
 pytestmark = pytest.mark.usefixtures("house")
 
@@ -147,6 +149,41 @@ def test_code_that_raises_would_fail_the_run(house: House, tmp_path: Path) -> No
 
     (item,) = checked(house, tmp_path, now)["items"]
     assert item["verdict"] == "fails" and "new and wrong" in item["sentence"]
+
+
+def test_code_that_ends_before_a_recorded_write_would_lose_it(house: House, tmp_path: Path) -> None:
+    house.found()
+    operation = create_case(house.app, "key", review=True)
+
+    @house.app.workflow(version=1, budget=BUDGET)
+    async def flow(run: Run, order: Order) -> str:
+        return (await run.perform(operation, order)).reference
+
+    async def play() -> None:
+        made = (await house.app.submit(flow, Order(number="a"), request_id="a")).run_id
+        async with house.working():
+            await house.state(made, "waiting")
+
+    asyncio.run(play())
+
+    async def now(run: Run, order: Order) -> str:
+        return "nothing"
+
+    app = with_code(copied(house, tmp_path), now)
+    app.receiver("crm", url="http://127.0.0.1:9", environment="test")
+    create_case(app, "key", review=True)
+    (item,) = asyncio.run(app.deployments.check())["items"]
+    assert (item["verdict"], item["recorded"]) == ("fails", "create_case") and "withdrawn" in item["sentence"]
+
+
+def test_a_failure_that_only_new_code_makes_is_told(house: House, tmp_path: Path) -> None:
+    left_waiting(house, "a")
+
+    async def now(run: Run, order: Order) -> str:
+        raise StepFailed("new", "it refuses what it took before")
+
+    (item,) = checked(house, tmp_path, now)["items"]
+    assert (item["verdict"], item["reason"]) == ("parks", "step_failed")
 
 
 def test_no_step_is_executed_and_branches_are_all_seen(house: House, tmp_path: Path) -> None:

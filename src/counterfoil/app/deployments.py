@@ -10,6 +10,7 @@ from counterfoil.engine.definitions import Registry
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.rehearsal import Rehearsed, Verdict, rehearse
 from counterfoil.model.codec import parsed
+from counterfoil.model.origin import MARK
 from counterfoil.model.run import ParkReason, RunRecord, RunState
 
 OPEN = (RunState.RUNNING, RunState.WAITING, RunState.PARKED, RunState.PENDING)
@@ -18,7 +19,7 @@ _PAGE = 200
 _MARKED = 'mark the change in the code: `if await run.changed("id")`; runs from before it keep their way'
 _SIDE_BY_SIDE = "keep the old version registered beside a new one until its runs have ended"
 _OLD_WORKER = "keep a worker with the code that wrote the record until these runs have ended"
-WAYS_ON = {
+WAYS_ON: dict[ParkReason, tuple[str, ...]] = {
     ParkReason.CODE_CHANGED: (_OLD_WORKER, _SIDE_BY_SIDE, _MARKED),
     ParkReason.NO_WORKER: (_OLD_WORKER, _SIDE_BY_SIDE),
 }
@@ -35,7 +36,7 @@ class Deployments:
         self._looking = looking
 
     def versions(self) -> dict[str, Any]:
-        """`{items: [{workflow, version, here, open_runs, states, workers, needed, sentence}], next_cursor: None}`.
+        """`{items: [{workflow, version, here, open_runs, states, workers, needed, sentence}], next_cursor: None}`, of what we execute.
 
         `here`: this code has it. `states`: open runs by state. `workers`: ids of those alive that have it. Not `needed`: no open
         run is of it.
@@ -53,7 +54,7 @@ class Deployments:
                 for workflow, versions in parsed(worker.versions).items():
                     for version in versions:
                         has[workflow, version].append(worker.worker_id)
-        known = set(self._registry.workflows) | set(states) | set(has)
+        known = {key for key in (*self._registry.workflows, *states, *has) if not key[0].endswith(MARK)}
         items = [self._version(key, states[key], has[key]) for key in sorted(known)]
         return {"items": items, "next_cursor": None}
 
@@ -76,6 +77,8 @@ class Deployments:
     async def check(self, *, workflow: str | None = None, sample: int | None = None) -> dict[str, Any]:
         """Replay every open run, or at most `sample` of each version, against the code at hand. Nothing is written or sent.
 
+        Runs that Temporal executes are left out: its own replayer is asked about those.
+
         `{items: [REHEARSED], summary: {open, checked, goes_on, parks, fails, not_checked}}`; items are those that do not go on.
         REHEARSED: {run_id, number, workflow, workflow_version, state, verdict, reason, position, recorded, asked, sentence,
         ways_on}. Raises Refused(no_database).
@@ -88,7 +91,7 @@ class Deployments:
             wanted = {
                 key: sum(n for *of, _, n in counted if tuple(of) == key)
                 for key in {(name, version) for name, version, _, _ in counted}
-                if workflow in (None, key[0])
+                if workflow in (None, key[0]) and not key[0].endswith(MARK)
             }
             for run in _sampled(opened, wanted, sample):
                 found = await rehearse(opened, run)
@@ -124,5 +127,5 @@ def _view(run: RunRecord, found: Rehearsed) -> dict[str, Any]:
         "run_id": run.run_id, "number": run.number, "workflow": run.workflow, "workflow_version": run.workflow_version,
         "state": run.state.value, "verdict": found.verdict.value, "reason": found.reason, "position": found.position,
         "recorded": found.recorded, "asked": found.asked, "sentence": found.sentence,
-        "ways_on": [] if found.reason is None else list(WAYS_ON[found.reason]),
+        "ways_on": [] if found.reason is None else list(WAYS_ON.get(found.reason, ())),
     }  # fmt: skip

@@ -9,7 +9,7 @@ from counterfoil.engine.asked import approved_digest, proposal_digest
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.driver import drive
-from counterfoil.engine.endpoint import endpoint_of
+from counterfoil.engine.endpoint import account_of, endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
@@ -36,7 +36,7 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
     text = canonical(plain, where=f"the payload of {operation.name}").decode()
     if len(text) > BODY_LIMIT:
         raise Refused("too_large", what=f"The payload of {operation.name}", size=len(text), limit=BODY_LIMIT)
-    endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
+    account = account_of(execution.opened.registry, operation)
     key, marks = operation.key_of(typed), marks_of(operation.function)
     receiver = execution.opened.registry.receivers[operation.receiver]
     owner = operation.owner or (operation.review.owner if operation.review else "")
@@ -49,7 +49,7 @@ def intent_of(execution: Execution, operation: Operation[Any, Any], payload: Any
         duplicate=operation.contract.duplicate,
         payload=text,
         payload_digest=digest_of(text.encode()),
-        business_key=None if key is None else "\x1f".join((endpoint.account, operation.name, key)),
+        business_key=None if key is None else "\x1f".join((account, operation.name, key)),
         repeatable=operation.repeatable,
         contract_digest=operation.contract.digest(),
         contract=compact(operation.contract.stored()),
@@ -85,6 +85,7 @@ async def propose(
         if outcome is None:
             run = execution.run
             data = {"in": digest}
+            endpoint_of(execution.opened.registry, operation, execution.opened.environ)
             verb = Propose(
                 run.run_id,
                 run.fence,
@@ -151,6 +152,7 @@ async def prepared(
         if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings or told:
             return known.operation_id, opened.data["version"]
     await execution.recorded(None)  # nothing is prepared under a timeout that is over
+    endpoint_of(execution.opened.registry, operation, execution.opened.environ)  # nor what could not be sent from here
     of_proposal = proposal is not None and opened is None
     verb = Prepare(
         execution.run.run_id,

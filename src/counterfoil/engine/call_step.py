@@ -18,6 +18,7 @@ from counterfoil.model.budget import BudgetRecord
 from counterfoil.model.codec import BODY_LIMIT, parsed
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
+from counterfoil.model.origin import identity_generation
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.budget import CALLS, ELAPSED, FIRST_PAUSE_US, LONGEST_PAUSE_US, TIMED, budget_left, pause_before
 from counterfoil.rules.replay import Outcome
@@ -56,7 +57,8 @@ async def transact(execution: Execution, connect: Callable[[], Any], body: Calla
         outcome = await execution.recorded(execution.journal.ended.get(position))
         if outcome is None:
             run = execution.run
-            operation = ids.operation_id(run.run_id, run.generation, position, spec.name, 0)
+            generation = identity_generation(run.workflow, run.generation)
+            operation = ids.operation_id(run.run_id, generation, position, spec.name, 0)
 
             async def once() -> Any:
                 return await invoke(in_one_transaction, connect, body, operation)

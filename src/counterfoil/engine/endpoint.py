@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from counterfoil.engine.definitions import Env, Keyring, Operation, Registry, SecretFile
+from counterfoil.engine.definitions import Env, Keyring, Operation, ReceiverDefinition, Registry, SecretFile
 from counterfoil.model.codec import digest_of
 from counterfoil.model.errors import Refused
 from counterfoil.rules.key_window import scope_digest
@@ -21,24 +21,34 @@ class Endpoint:
     headers: dict[str, str]
     scope: str
     approval_scope: str
-    account: str  # what a business key is unique in: receiver and environment
 
 
 def endpoint_of(
     registry: Registry, operation: Operation[object, object], environ: Mapping[str, str], session: str = ""
 ) -> Endpoint:
-    """Raises Refused(setting_missing | unknown_receiver)."""
-    receiver = registry.receivers.get(operation.receiver)
-    if receiver is None:
-        raise Refused("unknown_receiver", name=operation.name, receiver=operation.receiver)
+    """Raises Refused(setting_missing | credential_missing | unknown_receiver)."""
+    receiver = _receiver_of(registry, operation)
     url = value_of(receiver.url, environ)
     token = "" if receiver.credential is None else value_of(receiver.credential.token, environ)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     fingerprint = digest_of(token.encode())
     parts = {"endpoint": url, "environment": receiver.environment, "credential": fingerprint, "session": session}
     approval_scope = digest_of("\x1f".join((url, receiver.environment, fingerprint)).encode())
-    account = f"{receiver.name}\x1f{receiver.environment}"
-    return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope, account)
+    return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope)
+
+
+def account_of(registry: Registry, operation: Operation[object, object]) -> str:
+    """The receiver and its environment, within which a business key is one intention. No setting is read for it: it is asked
+    for at every replay, and what has happened must not depend on a credential of today. Raises Refused(unknown_receiver)."""
+    receiver = _receiver_of(registry, operation)
+    return f"{receiver.name}\x1f{receiver.environment}"
+
+
+def _receiver_of(registry: Registry, operation: Operation[object, object]) -> ReceiverDefinition:
+    receiver = registry.receivers.get(operation.receiver)
+    if receiver is None:
+        raise Refused("unknown_receiver", name=operation.name, receiver=operation.receiver)
+    return receiver
 
 
 def value_of(given: str | Env | SecretFile | Keyring, environ: Mapping[str, str]) -> str:

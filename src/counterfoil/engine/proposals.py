@@ -13,6 +13,7 @@ from counterfoil.model.installation import BusinessKeyRecord, ContractRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.money import Amount
 from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.origin import identity_generation
 from counterfoil.model.proposal import ProposalRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import ParkReason, RunRecord
@@ -300,10 +301,11 @@ def _store_contract(tx: Transaction, intent: Intent) -> None:
 
 def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> OperationRecord:
     """A new operation. Its identity is derived here, once, stored, and carried ever after."""
+    generation = identity_generation(run.workflow, run.generation)
     occurrence = sum(
         1
         for other in tx.find(OperationRecord, "run_id", run.run_id)
-        if (other.generation, other.position, other.name) == (run.generation, position, intent.name)
+        if (other.generation, other.position, other.name) == (generation, position, intent.name)
     )
     _store_contract(tx, intent)
     # Rule 20: what is derived for a run that the lost part of the history may have had, in whatever words it is planned now,
@@ -311,11 +313,11 @@ def _minted(tx: Transaction, run: RunRecord, position: str, intent: Intent) -> O
     run_from = began(run)
     lost = maybe_lost(run_from, tx.installation)
     return OperationRecord(
-        operation_id=ids.operation_id(run.run_id, run.generation, position, intent.name, occurrence),
+        operation_id=ids.operation_id(run.run_id, generation, position, intent.name, occurrence),
         number=tx.number("operation"),
         version=1,
         run_id=run.run_id,
-        generation=run.generation,
+        generation=generation,
         position=position,
         name=intent.name,
         occurrence=occurrence,

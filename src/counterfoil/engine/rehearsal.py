@@ -108,7 +108,7 @@ class _Rehearser(Runner):
             if execution.diverged is not None:
                 return _differs(execution.diverged)
             if body.done():
-                return _ended(body)
+                return self._verdict(body)
             if execution.idle() and await self._still():
                 return Rehearsed(Verdict.GOES_ON, "The code agrees with all that is recorded.")
             if not await clock.wait(execution.activity, until) and not body.done() and not execution.idle():
@@ -118,6 +118,30 @@ class _Rehearser(Runner):
         for _ in range(_BREATHS):
             await breathe()
         return self.execution.idle() and not self.execution.turns.release_lowest()
+
+    def _verdict(self, body: asyncio.Task[Any]) -> Rehearsed:
+        if body.cancelled():
+            return Rehearsed(Verdict.FAILS, "The workflow cancels itself.")
+        error = body.exception()
+        if isinstance(error, Suspended):
+            return Rehearsed(Verdict.GOES_ON, "The code agrees with all that is recorded.")
+        if isinstance(error, Diverged):
+            return _differs(error)
+        if isinstance(error, StepFailed):
+            if self.execution.failures.sequence_of(error) is None:
+                return Rehearsed(Verdict.PARKS, f"This code stops it: {error.message}", ParkReason.STEP_FAILED)
+            return Rehearsed(Verdict.GOES_ON, f"It stops as before, at a step that failed: {error.message}")
+        if error is not None:
+            return Rehearsed(Verdict.FAILS, f"The run would end with {said(error)}")
+        missed = sorted(self.execution.unmet) if not self.run.cancel_asked else []
+        if missed:
+            name = self.execution.journal.opened[missed[0]].name
+            sentence = (
+                f"This code ends the run without {len(missed)} of its recorded writes, the first of them {name}: what was "
+                "not sent yet would be withdrawn, approved or not."
+            )
+            return Rehearsed(Verdict.FAILS, sentence, None, missed[0], name, "nothing: it ends before")
+        return Rehearsed(Verdict.GOES_ON, "The code agrees with all that is recorded, and ends.")
 
     def _undeclared(self) -> Rehearsed | None:
         """A doubt whose operation nobody declares: nobody could ask its receiver."""
@@ -147,18 +171,3 @@ def _differs(found: Diverged) -> Rehearsed:
     return Rehearsed(
         Verdict.PARKS, sentence, ParkReason.CODE_CHANGED, found.position, str(found.recorded), str(found.asked)
     )
-
-
-def _ended(body: asyncio.Task[Any]) -> Rehearsed:
-    if body.cancelled():
-        return Rehearsed(Verdict.FAILS, "The workflow cancels itself.")
-    error = body.exception()
-    if error is None:
-        return Rehearsed(Verdict.GOES_ON, "The code agrees with all that is recorded, and ends.")
-    if isinstance(error, Diverged):
-        return _differs(error)
-    if isinstance(error, StepFailed):
-        return Rehearsed(Verdict.GOES_ON, f"It stops as before, at a step that failed: {error.message}")
-    if isinstance(error, Suspended):
-        return Rehearsed(Verdict.GOES_ON, "The code agrees with all that is recorded.")
-    return Rehearsed(Verdict.FAILS, f"The run would end with {said(error)}")

@@ -29,6 +29,8 @@ class BeginRestore(RunVerb):
     `recognised_by`: what the marker's comparison said (behind, missing, moved, rolled, promoted), or "NAME: reason" of a person.
     `outside_incarnation`: the marker's, 0 without one. `operations`: those that were not closed when it was asked for.
     `runs`: whose they are. Those that wait are woken: a review that they waited for is void, and nobody would answer it.
+    `newest_at`: when the newest entry was written. Opening a restored ledger may write rows, such as a host that asks to join,
+    and each commit moves the ledger's clock; the windows of keys count from what was known before.
     """
 
     recognised_by: str
@@ -37,6 +39,7 @@ class BeginRestore(RunVerb):
     operations: tuple[str, ...] = ()
     by: str | None = None
     runs: tuple[str, ...] = ()
+    newest_at: int | None = None
     boundary: ClassVar[str] = "installation.changed"
     sends: ClassVar[bool] = True
 
@@ -53,6 +56,8 @@ class BeginRestore(RunVerb):
         installation = tx.installation
         incarnation = max(installation.incarnation, self.outside_incarnation) + 1
         head_at = installation.clock_us
+        if self.newest_at is not None:
+            head_at = min(head_at, self.newest_at)
         if installation.restore_state == "open" and installation.restored_head_at is not None:
             head_at = min(head_at, installation.restored_head_at)  # what the first of both has lost is still not known
         tx.put(
@@ -112,7 +117,11 @@ def begin_restore(
     operations = tuple(operation.operation_id for operation in open_)
     runs = tuple(sorted({operation.run_id for operation in open_}))
     kind = BeginCopy if recognised_by == "copied" else BeginRestore
-    return kind(installation.installation_id, recognised_by, sentence, outside_incarnation, operations, by, runs)
+    newest = reader.upkeep.newest_ordinal()
+    newest_at = max((entry.at for entry in reader.figures.stretch(newest - 1, newest)), default=None)
+    return kind(
+        installation.installation_id, recognised_by, sentence, outside_incarnation, operations, by, runs, newest_at
+    )
 
 
 def open_operations(reader: Reader) -> list[OperationRecord]:

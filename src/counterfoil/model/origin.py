@@ -11,6 +11,15 @@ from dataclasses import dataclass
 MARK = "@temporal"
 
 
+def identity_generation(workflow: str, generation: int) -> int:
+    """What of a run's generation is part of its operations' identities.
+
+    On Temporal nothing: a workflow that continues as new is executed from the top against one record, so no position begins
+    again. After a restore the generation in which a lost operation was planned is not known, and another would be another key.
+    """
+    return 0 if workflow.endswith(MARK) else generation
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """One workflow of Temporal. `first_run_id` is empty where the workflow id alone names the run: we submitted it."""

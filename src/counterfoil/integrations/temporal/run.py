@@ -50,10 +50,6 @@ class Frame(Protocol):
     near: Mapping[str, Any]
     root: Place
 
-    def changed(self, change: str) -> bool:
-        """Temporal's own marker of a change in a workflow's code."""
-        ...
-
     def part(self, body: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """A branch, which ends with the workflow."""
         ...
@@ -205,7 +201,8 @@ class TemporalRun:
         return loaded(signature.result, value, where=f"the result of {workflow.name}")
 
     async def _changed(self, change: str) -> bool:
-        return self._frame.changed(change)
+        # Temporal's own marker holds for one execution; what goes on in a new one is executed from the top, and would change its way.
+        raise Refused("not_on_temporal", what="run.changed")
 
     async def message(self, role: Literal["user", "agent"], text: str) -> None:
         await self._asked("message", "message", {"role": role, "text": text})

@@ -281,10 +281,6 @@ class Executed:
             summary=title,
         )
 
-    def changed(self, change: str) -> bool:
-        """Temporal's `patched`."""
-        return workflow.patched(change)
-
     def part(self, body: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """The function, or a branch of it: ended with the workflow."""
         part = asyncio.create_task(body)
