@@ -120,8 +120,9 @@ class News:
                 pass
         if self._pending:
             self._pending = False
-            # The word needs no flush: what it speaks of is on disk.
-            connection.execute(text(f"BEGIN; SET LOCAL synchronous_commit TO off; NOTIFY {self._channel}; COMMIT"))
+            # The word needs no flush: what it speaks of is on disk. The remark tells it from a batch, for whoever looks on.
+            word = f"BEGIN; SET LOCAL synchronous_commit TO off; NOTIFY {self._channel}; COMMIT /* a word of it */"
+            connection.execute(text(word))
         connection.pgconn.consume_input()
         while notice := connection.pgconn.notifies():
             self._heard(notice.be_pid, connection.info.backend_pid)
