@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -46,11 +47,25 @@ def test_a_message_is_found_by_our_id_and_compared_by_its_body(stream: Stream) -
         assert operation.made(nats.publish_message, asked) is Meaning.APPLIED
     seen = nats.find_message(attempt(stream, "b").ask(), asked)
     (found,) = seen.records
-    assert seen.complete and found.payload == asked and found.receipt.reference.startswith(f"{STREAM}/")
+    assert found.payload == asked and found.receipt.reference.startswith(f"{STREAM}/")
     other = nats.find_message(attempt(stream, "b").ask(), asked.model_copy(update={"body": "eight"}))
     assert [each.payload for each in other.records] == [asked]
     late = attempt(stream, "b").ask(datetime.now(UTC) + timedelta(days=1))
     assert not nats.find_message(late, asked).records, "only what is younger than the first attempt is walked"
+
+
+def test_absence_proves_something_until_anything_was_taken_away(tmp_path: Path) -> None:
+    own = Stream(tmp_path)
+    try:
+        asked = message(own, "absent")
+        assert nats.find_message(attempt(own, "d").ask(), asked).complete
+        own.take_away()
+        assert nats.find_message(attempt(own, "d").ask(), asked).complete, "nothing was there to take"
+        attempt(own, "e").made(nats.publish_message, asked)
+        own.take_away()
+        assert not nats.find_message(attempt(own, "d").ask(), asked).complete
+    finally:
+        own.close()
 
 
 def test_a_walk_of_many_pages_misses_none(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from email.parser import BytesHeaderParser
 from mailbox import Maildir as Box
 from pathlib import Path
 from typing import Annotated, Any, Protocol, Unpack, cast
@@ -71,8 +72,11 @@ class Maildir:
         """Every message with our Message-ID, each compared with what was to be sent."""
         marker = message_id(ask.operation_id, mail)
         box = Box(self._place(), create=False)  # OSError where there is none: that is not absence
-        messages = [message_from_bytes(box.get_bytes(key), policy=policy.SMTP) for key in sorted(box.keys())]
-        ours = [message for message in messages if str(message.get("Message-ID", "")).strip() == marker]
+        ours = [
+            message_from_bytes(raw, policy=policy.SMTP)
+            for raw in (box.get_bytes(key) for key in sorted(box.keys()))
+            if _bears(raw, marker)
+        ]
         # Two messages under one marker are two records: each needs a name of its own, or nobody would notice.
         names = [marker if n == 1 else f"{marker} (message {n})" for n in range(1, len(ours) + 1)]
         found = [
@@ -88,6 +92,14 @@ class Maildir:
         if place is None:
             raise Refused("setting_missing", name=self.folder.name)
         return Path(place)
+
+
+def _bears(raw: bytes, marker: str) -> bool:
+    """Whether its Message-ID is ours. The header is taken as it stands: reading it as an address fails at what others wrote."""
+    if marker.encode() not in raw:
+        return False
+    told = BytesHeaderParser(policy=policy.compat32).parsebytes(raw).get("Message-ID", "")
+    return str(told).strip() == marker
 
 
 def send(

@@ -112,7 +112,7 @@ async def _found(ask: Ask, message: Message) -> Seen[MessageReceipt]:
     api: Any = import_module("nats.js.api")
     try:
         stream = connection.jetstream()
-        config = (await stream.stream_info(message.stream)).config
+        info = await stream.stream_info(message.stream)
         walk = await stream.pull_subscribe(
             message.subject,
             stream=message.stream,
@@ -132,8 +132,17 @@ async def _found(ask: Ask, message: Message) -> Seen[MessageReceipt]:
         await walk.unsubscribe()
     finally:
         await connection.close()
-    # What consumers take away, or what is gone for its age, proves nothing by its absence.
-    return Seen(ours, complete=config.retention == "limits")
+    return Seen(ours, complete=_has_all(info))
+
+
+def _has_all(info: Any) -> bool:
+    """Whether what this stream was ever given is still in it, under the subject that it came with. Else absence proves nothing:
+    consumers take it away, it was too old or too much, somebody removed it, or it was filed elsewhere."""
+    config, state = info.config, info.state
+    limits = (config.max_msgs, config.max_bytes, config.max_msgs_per_subject)
+    bounded = config.max_age or any(limit is not None and limit > 0 for limit in limits)
+    removed = (state.first_seq or 0) > 1 or bool(state.num_deleted or state.deleted)
+    return config.retention == "limits" and not (bounded or removed or getattr(config, "subject_transform", None))
 
 
 def _mark(held: Any) -> str | None:
