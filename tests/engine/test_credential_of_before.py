@@ -4,10 +4,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 
+from counterfoil.engine import sender
 from counterfoil.engine.definitions import Bearer, SecretFile
 from counterfoil.engine.port import Run
+from counterfoil.model.operation import AttemptRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import BUDGET, House, Order
 from tests.engine.writes import create_case
@@ -76,3 +79,36 @@ def test_what_cannot_be_sent_from_here_is_not_prepared(house: House, crm: Sandbo
 
     assert "it did not happen" in asyncio.run(play())
     assert crm.records() == []
+
+
+def test_a_credential_that_is_exchanged_before_the_bytes_is_ruled_on_anew(
+    house: House, crm: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("of account A")
+    house.found()
+    flow = flow_of(house, crm.url, token)
+    real, bytes_of = sender.endpoint_of, list[str]()
+
+    def exchanged(*given: Any) -> Any:
+        token.write_text("of account B")
+        found = real(*given)
+        bytes_of.append(found.headers["Authorization"])
+        return found
+
+    monkeypatch.setattr(sender, "endpoint_of", exchanged)
+
+    async def play() -> str:
+        made = (await house.app.submit(flow, Order(number="1"), request_id="1")).run_id
+        async with house.working():
+            await house.state(made, "waiting")
+        return made
+
+    (operation,) = house.operations(asyncio.run(play()))
+    with house.app.open().read() as reader:
+        (attempt,) = reader.find(AttemptRecord, "operation_id", operation.operation_id)
+    definition = house.app.registry.operations["create_case"]
+    assert attempt.scope == real(house.app.registry, definition, {}, house.app.open().session).scope, (
+        "the account that was sent to"
+    )
+    assert bytes_of == ["Bearer of account B"] * 2 and len(crm.records()) == 1

@@ -73,7 +73,7 @@ async def question(opened: Opened, operation: Operation[Any, Any], record: Opera
         raise Refused("no_lookup", operation_id=record.operation_id)
     endpoint = endpoint_of(opened.registry, operation, opened.environ)
     key = key_of(operation.contract, record, record.key_number)
-    first = datetime.fromtimestamp((record.first_sent_at or record.prepared_at) / 1_000_000, UTC)
+    first = datetime.fromtimestamp(_first_sent(opened, record) / 1_000_000, UTC)
     reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S, contract=operation.contract)
     payload = loaded(
         signature_of(operation.function, skip=1).inputs[0][1], parsed(record.payload), where="the stored payload"
@@ -92,6 +92,15 @@ async def question(opened: Opened, operation: Operation[Any, Any], record: Opera
     except Exception as failed:
         problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
     return Shown(asked_at, found, complete, problem)
+
+
+def _first_sent(opened: Opened, record: OperationRecord) -> int:
+    """The first attempt of all. A person's new key begins the windows anew, but what came under an old one is still looked for:
+    it may have landed after all, and then there are two records."""
+    with opened.read() as reader:
+        attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
+    known = record.first_sent_at or record.prepared_at
+    return min([known, *(attempt.started_at for attempt in attempts)])
 
 
 async def _found(opened: Opened, operation: Operation[Any, Any], seen: Seen[Any]) -> list[dict[str, Any]]:

@@ -113,6 +113,7 @@ class OperationCall:
     ) -> None:
         endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
         contract = operation.contract
+        self.approval_scope = endpoint.approval_scope
         self.operation_id = record.operation_id
         self.attempt = record.attempts + 1
         self.key = key_of(contract, record, key_number)
@@ -183,6 +184,8 @@ async def _tried(
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
     key_number = next_key_number(record, max((a.started_at for a in attempts), default=0))
     call = OperationCall(execution, operation, record, gate, key_number)
+    if call.approval_scope != target.approval_scope:
+        return  # the credential was exchanged between the ruling and the bytes: it is ruled on again, for the new one
     gate.key_number = key_number
     signature = signature_of(operation.function, skip=1)
     result: Any = None
