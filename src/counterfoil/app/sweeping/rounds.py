@@ -54,11 +54,12 @@ async def _lane(
             return  # it asked to be left alone
         due = _due(reader, receiver, names, again_before, now, most + 1)
     done.left = done.left or len(due) > most
-    for sweep in due[:most]:
+    for place, sweep in enumerate(due[:most], 1):
         counted = await count(opened, opened.registry.operations[sweep.name], sweep)
         done.counted.append(counted)
         if counted.sweep.problem is not None:
             done.unreachable.add(receiver)
+            done.left = done.left or place < len(due)
             return  # the others would wait in vain
 
 
