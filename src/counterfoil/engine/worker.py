@@ -164,9 +164,6 @@ class Worker:
     async def _beat(self, now: int) -> None:
         self._seen_at = now
         await self.opened.write(WorkerSeen(self.worker_id, self._stopping))
-        if self.opened.host_id is not None:
-            # What other hosts have sent is known here too, and new ones are answered.
-            await asyncio.to_thread(stand, self.opened)
         self._hear_quiet()
         self._left.clear()
         let_down, self._let_down = self._let_down, []
@@ -176,6 +173,10 @@ class Worker:
         if not self.opened.clock_jumped():
             await self._take_up_parked(ParkReason.CLOCK_JUMP)
         await notice_the_dead(self.opened, self.worker_id)
+        if self.opened.host_id is not None:
+            # What other hosts have sent is known here too, and new ones are answered. Last: a state folder that fails keeps nothing
+            # else of a heartbeat from being done.
+            await asyncio.to_thread(stand, self.opened)
 
     def _hear_quiet(self) -> None:
         """A person may have asked this worker to take up nothing more, and to hand over what it drives."""
