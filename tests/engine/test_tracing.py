@@ -24,7 +24,13 @@ from tests.engine.house import BUDGET, House, Order
 from tests.engine.test_decisions import CountingAgent
 from tests.engine.writes import create_case
 
-SERIESLESS = (metrics.REVIEWS_OPEN, metrics.REVIEW_AGE, metrics.BUDGET_SPENT, metrics.INTERVENTION)
+SERIESLESS = (
+    metrics.REVIEWS_OPEN,
+    metrics.REVIEW_AGE,
+    metrics.BUDGET_SPENT,
+    metrics.INTERVENTION,
+    metrics.RECEIPTS_ORPHANED,
+)
 
 
 @pytest.fixture

@@ -290,7 +290,7 @@ class Worker:
         """A suspect is never driven here, so that it cannot take the others down. One that died alone is claimed no more."""
         if died_alone(run):
             await self.opened.write(DiedAlone(run.run_id))
-        elif not isolation.busy:
+        elif not isolation.busy and run.run_id not in self._left:  # its process may have ended since this was read
             isolation.start(run.run_id)  # else it stays due: its turn comes, here or elsewhere
 
     async def _suspect_left(self, run_id: str, status: int | None) -> None:
