@@ -21,6 +21,7 @@ from counterfoil.connectors.drilling import (
     as_usual,
     killed_after_acceptance,
     reply_lost,
+    taken_over,
 )
 from counterfoil.connectors.serving import OverHttp
 from counterfoil.receiving import contract_of
@@ -147,16 +148,6 @@ async def restored(play: Play) -> None:
     await play.drive()
 
 
-async def arrives_late(play: Play) -> None:
-    """The sender dies while its request is under way; the repeat places the order, and the first request lands afterwards."""
-    play.server.queue()
-    child = play.start()
-    await asyncio.to_thread(play.server.wait_queued)
-    child.kill()
-    await play.drive()
-    await asyncio.to_thread(play.server.release)
-
-
 async def refused_before_it_arrives(play: Play) -> None:
     """A person wants certainty: the key is refused by inserting it. What lands later does nothing, and the run learns of it."""
     play.server.queue()
@@ -195,7 +186,7 @@ DRILLS = [
             Case("window-over", "succeeded", window_over, attempts=1),
             Case("window-over-and-lookup-behind", "succeeded", window_over_and_lookup_behind, attempts=2),
             Case("restored", "succeeded", restored, attempts=2),
-            Case("arrives-late", "succeeded", arrives_late, attempts=2),
+            Case("arrives-late", "succeeded", taken_over, attempts=2),
         ],
         **THERE,
     ),
