@@ -7,8 +7,9 @@ host judges by its own. A new host's first marker would prove nothing, so a host
 from dataclasses import replace
 from threading import Event
 
-from counterfoil.engine.clock import host_name, machine_id, machine_of
+from counterfoil.engine.clock import host_name, machine_id
 from counterfoil.engine.hosts import AskToJoin, KeepHost, KeepLost, Vouch
+from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.restoring import begin_restore
 from counterfoil.model.errors import Refused
@@ -114,7 +115,8 @@ def _missing_here(opened: Opened, host_id: str, installation: InstallationRecord
     """This host has no marker: None where it may begin one from the present head. Raises Refused(host_unvouched).
 
     A ledger without a run has sent nothing that could be sent twice. Else a host whose marker agrees with the ledger must answer: one
-    that works now, or one that was started since this one asked. A host that the ledger knows has lost its marker.
+    that works now, or one that was started since this one asked. A folder whose own id the ledger knows has lost its marker.
+    Of a machine that is known nothing follows: another account has a folder of its own, and an image brings its machine's id along.
     """
     with opened.read() as reader:
         own = reader.get(HostRecord, host_id)
@@ -125,7 +127,7 @@ def _missing_here(opened: Opened, host_id: str, installation: InstallationRecord
     opened.writer.ask(AskToJoin(opened.installation_id, _own(opened, host_id)))
     if _answer_comes(opened, host_id):
         return None
-    if any(host.host_id == host_id or (host.machine and host.machine == machine_id()) for host in known):
+    if any(host.host_id == host_id for host in known):
         return "missing"
     names = ", ".join(sorted({host.name for host in known})) or "none is known"
     raise Refused("host_unvouched", name=host_name(), known=names)
@@ -136,24 +138,22 @@ def _answered(host: HostRecord | None) -> bool:
 
 
 def _answer_comes(opened: Opened, host_id: str) -> bool:
-    """Wait for it as long as somebody works elsewhere who could give it."""
+    """Wait for it as long as somebody works who could give it: on another host, or with another folder of this one."""
     never = Event()
     for _ in range(round(ANSWER_S / PAUSE_S)):
         with opened.read() as reader:
             if _answered(reader.get(HostRecord, host_id)):
                 return True
-            if not _works_elsewhere(opened, reader):
+            if not _somebody_works(opened, reader):
                 return False
         never.wait(PAUSE_S)
     return False
 
 
-def _works_elsewhere(opened: Opened, reader: Reader) -> bool:
+def _somebody_works(opened: Opened, reader: Reader) -> bool:
     installation = reader.installation
     now = max(opened.clock.now_us(), 0 if installation is None else installation.clock_us)
     return any(
-        worker.stopped_at is None
-        and now - worker.seen_at <= ALIVE_US
-        and not (machine_id() and machine_of(worker.boot_id) == machine_id())
+        worker.stopped_at is None and now - worker.seen_at <= ALIVE_US and not holder_is_gone(opened.locks, worker)
         for worker in reader.lists.workers()
     )
