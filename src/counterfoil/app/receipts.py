@@ -75,7 +75,8 @@ class Receipts:
 
         `again`: also what is not due. Gives {asked, unreachable, left, duplicates: [{operation_id, number, run_id, receiver,
         business_key, incident_id, records, owner}], notices: [{operation_id, number, run_id, receiver, business_key, records,
-        notice}]}. `left`: more is to be counted. Raises Refused(not_found, usage).
+        notice}], set_aside: [the same with `problem`: why it could not be counted]}. `left`: more is to be counted.
+        Raises Refused(not_found, usage).
         """
         return await sweep(self._opened(), receiver=receiver, again=again, limit=limit)
 

@@ -88,7 +88,8 @@ SHAPES: dict[str, str] = {
     ),
     "SWEEP": (
         "{asked, unreachable:[receiver], left, duplicates:[{operation_id, number, run_id, receiver, business_key, incident_id, "
-        "records, owner}], notices:[{operation_id, number, run_id, receiver, business_key, records, notice}]}"
+        "records, owner}], notices:[{operation_id, number, run_id, receiver, business_key, records, notice}], "
+        "set_aside:[{operation_id, number, run_id, receiver, business_key, records, problem}]}"
     ),
     "METRIC": (
         "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "

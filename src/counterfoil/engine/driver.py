@@ -11,6 +11,7 @@ from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.gate import send_of
 from counterfoil.engine.inquiry import ask, next_question
+from counterfoil.engine.left_alone import left_alone_until
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
@@ -66,8 +67,7 @@ async def _done(
         case Then.TRY:
             await _try(execution, operation, advanced, target, branch)
         case Then.ASK:
-            await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
-            execution.catch_up()
+            await _ask(execution, operation, advanced, target, branch, seen)
         case Then.WAIT:
             await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
         case Then.STAND:
@@ -95,6 +95,20 @@ async def _try(
         return
     await execution.owned(attempt(execution, operation, record, target, payload))
     execution.catch_up()
+
+
+async def _ask(
+    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch, seen: int
+) -> None:
+    """The contract's lookup; behind the pause that its receiver asked for, if it did."""
+    until = left_alone_until(execution.opened, operation.receiver)
+    if until is None:
+        await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
+        execution.catch_up()
+        return
+    sentence = f"waits to ask: receiver {operation.receiver} wants to be left alone"
+    now = execution.opened.clock.now_us()
+    await execution.wait(Wait("receiver", target.operation_id, now, until, None, sentence), branch=branch, seen=seen)
 
 
 async def _stand(

@@ -1,7 +1,7 @@
 """Ask the receiver about one operation, and record what it showed. Asking needs no authority and no lease."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,7 @@ from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.failures import said
 from counterfoil.engine.gate import gated_name
 from counterfoil.engine.invoke import invoke_lookup
+from counterfoil.engine.left_alone import leave_alone
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import LONGEST_REFERENCE, kept_receipt
@@ -55,16 +56,25 @@ async def ask_receiver(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a question to the receiver showed. `problem`: why it showed nothing; then nothing is proven."""
+    """What a question to the receiver showed. `problem`: why it showed nothing; then nothing is proven.
+
+    `out_of_reach`: it was the receiver that gave no answer, so no other question would get one now.
+    """
 
     asked_at: int
     found: list[dict[str, Any]]
     complete: bool
     problem: str | None
+    out_of_reach: bool = False
 
 
-async def question(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Shown:
-    """Run the contract's lookup, and record nothing. An exception of the lookup proves nothing: unreachable.
+async def question(
+    opened: Opened, operation: Operation[Any, Any], record: OperationRecord, before: Callable[[], None] | None = None
+) -> Shown:
+    """Run the contract's lookup. An exception of the lookup proves nothing: unreachable.
+
+    Nothing of it is recorded but a receiver's wish to be left alone. `before` is called before each request of `ask.http`,
+    and raises to end the question.
 
     Raises Refused(no_lookup, setting_missing, unknown_receiver, invalid_payload).
     """
@@ -74,13 +84,19 @@ async def question(opened: Opened, operation: Operation[Any, Any], record: Opera
     endpoint = endpoint_of(opened.registry, operation, opened.environ)
     key = key_of(operation.contract, record, record.key_number)
     first = datetime.fromtimestamp(_first_sent(opened, record) / 1_000_000, UTC)
-    reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S, contract=operation.contract)
+    reader = Reader(
+        url=endpoint.url,
+        headers=endpoint.headers,
+        timeout_s=LOOKUP_TIMEOUT_S,
+        contract=operation.contract,
+        before=before,
+    )
     payload = loaded(
         signature_of(operation.function, skip=1).inputs[0][1], parsed(record.payload), where="the stored payload"
     )
     asked_at = opened.clock.now_us()
     found: list[dict[str, Any]] = []
-    complete, problem = False, None
+    complete, problem, out_of_reach = False, None, False
     limit = asyncio.timeout(LONGEST_LOOKUP_S)
     try:
         ask = OperationAsk(record.operation_id, key, first, reader)
@@ -88,10 +104,12 @@ async def question(opened: Opened, operation: Operation[Any, Any], record: Opera
             seen = await invoke_lookup(lookup.function, ask, payload)
         found, complete = await _found(opened, operation, seen), seen.complete
     except LookupUnreachable as unreachable:
-        problem = str(unreachable) or "unreachable"
+        problem, out_of_reach = str(unreachable) or "unreachable", True
     except Exception as failed:
-        problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
-    return Shown(asked_at, found, complete, problem)
+        out_of_reach = limit.expired()
+        problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if out_of_reach else said(failed)
+    await leave_alone(opened, operation.receiver, reader.unread)
+    return Shown(asked_at, found, complete, problem, out_of_reach)
 
 
 def _first_sent(opened: Opened, record: OperationRecord) -> int:

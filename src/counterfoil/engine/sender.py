@@ -14,6 +14,7 @@ from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.kept_place import kept_place
+from counterfoil.engine.left_alone import leave_alone
 from counterfoil.engine.receipts import kept_receipt
 from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
@@ -203,6 +204,7 @@ async def _tried(
     if sent.goes_on and problem is not None:
         raise problem  # its loop ends, and its thread goes on: nothing says that nothing more leaves
     call.http.shut()  # a write that the tool left running must not send after its sender is recorded gone
+    await leave_alone(execution.opened, operation.receiver, call.http.unread)
     if gate.attempt is None:
         await _before_any_byte(execution, record, problem)
         return

@@ -59,3 +59,7 @@ class SqlReceived:
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is no incident."""
         return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweep_notices", {"limit": limit})))
+
+    def set_aside(self, limit: int) -> list[SweepRecord]:
+        """What could not be counted."""
+        return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweeps_set_aside", {"limit": limit})))

@@ -43,3 +43,7 @@ class ReceivedReader(Protocol):
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is too little for an incident, the newest first."""
         ...
+
+    def set_aside(self, limit: int) -> list[SweepRecord]:
+        """What could not be counted when it was last due, and why (`problem`), the newest first."""
+        ...

@@ -1,11 +1,12 @@
 """Count one operation's records at its receiver. It reads, and sends nothing; what it finds is ruled on by the recovery table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from counterfoil.app.sweeping.enrolling import MINUTE_US, NAME, PAUSES_US, delay_us
+from counterfoil.app.sweeping.enrolling import DAY_US, MINUTE_US, NAME, PAUSES_US, delay_us
 from counterfoil.engine.definitions import Operation
+from counterfoil.engine.failures import said
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.reconcile import Shown, here, question
@@ -18,33 +19,53 @@ from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
 from counterfoil.rules.evidence import Sighting, judge_sightings
-from counterfoil.store.port import Reader
+from counterfoil.store.port import Reader, StorageError
 
-AGAIN_US = 15 * MINUTE_US  # after a receiver that was out of reach
+AGAIN_US = 15 * MINUTE_US  # after a receiver that was out of reach, and after a question that could not be put
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What came of it: `sweep` as it is now, and the incident that it opened, if it did."""
+    """What came of it: `sweep` as it is now, and the incident that it opened, if it did.
+
+    `out_of_reach`: the receiver gave no answer. Any other `problem` is this operation's own.
+    """
 
     sweep: SweepRecord
     operation: OperationRecord
     incident_id: str | None = None
+    out_of_reach: bool = False
 
 
-async def count(opened: Opened, operation: Operation[Any, Any], sweep: SweepRecord) -> Counted:
-    """Ask once. What keeps it from asking (no address here, no answer) stands in `problem`. Raises StorageError."""
+async def count(
+    opened: Opened, operation: Operation[Any, Any], sweep: SweepRecord, before: Callable[[], None] | None = None
+) -> Counted:
+    """Ask once. What keeps it from being counted (no credential here, no answer, a payload that this code does not take)
+    stands in `problem`. `before`: as of a question. Raises StorageError."""
     with opened.read() as reader:
         record = reader.get(OperationRecord, sweep.operation_id)
     assert record is not None, "a sweep is of an operation"
     try:
-        shown = await question(opened, operation, record)
-    except Refused as refused:
-        shown = Shown(opened.clock.now_us(), [], False, refused.message)
-    if shown.problem is not None:
-        later = replace(sweep, asked_at=shown.asked_at, next_at=shown.asked_at + AGAIN_US, problem=shown.problem)
-        return Counted(await _kept(opened, later), record)
-    return await _weighed(opened, operation, record, sweep, shown)
+        shown = await question(opened, operation, record, before)
+        if shown.problem is None:
+            return await _weighed(opened, operation, record, sweep, shown)
+    except StorageError:
+        raise
+    except Exception as cannot:  # of this operation alone: the others of its receiver are counted
+        problem = cannot.message if isinstance(cannot, Refused) else said(cannot)
+        shown = Shown(opened.clock.now_us(), [], False, problem)
+    later = replace(sweep, asked_at=shown.asked_at, next_at=shown.asked_at + AGAIN_US, problem=shown.problem)
+    return Counted(await _kept(opened, later), record, out_of_reach=shown.out_of_reach)
+
+
+async def too_long(opened: Opened, sweep: SweepRecord) -> Counted:
+    """One question that needs more than a whole minute's requests. It is tried again tomorrow, should the rate be another then."""
+    with opened.read() as reader:
+        record = reader.get(OperationRecord, sweep.operation_id)
+    assert record is not None, "a sweep is of an operation"
+    now = opened.clock.now_us()
+    problem = "its lookup needs more requests than COUNTERFOIL_SWEEP_PER_MINUTE allows in a minute"
+    return Counted(await _kept(opened, replace(sweep, asked_at=now, next_at=now + DAY_US, problem=problem)), record)
 
 
 async def _weighed(

@@ -48,3 +48,7 @@ ORDER BY coalesce(asked_at, 0), closed_at LIMIT :limit;
 -- name: sweep_notices
 -- what was counted and is too little for an incident, the newest first
 SELECT * FROM sweeps WHERE notice IS NOT NULL ORDER BY asked_at DESC LIMIT :limit;
+
+-- name: sweeps_set_aside
+-- what could not be counted when it was last due, the newest first
+SELECT * FROM sweeps WHERE problem IS NOT NULL ORDER BY asked_at DESC LIMIT :limit;
