@@ -1,6 +1,7 @@
 """The files that these tests read: parsed once, and shared."""
 
 import ast
+import gc
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +41,11 @@ def _python(*folders: str) -> tuple[Source, ...]:
     paths = sorted(
         path for folder in folders for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts
     )
-    return tuple(Source(path, text := path.read_text(), ast.parse(text)) for path in paths)
+    gc.disable()  # trees hold no rubbish, and looking for some takes longer than parsing
+    try:
+        return tuple(Source(path, text := path.read_text(), ast.parse(text)) for path in paths)
+    finally:
+        gc.enable()
 
 
 @cache
