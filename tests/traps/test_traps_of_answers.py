@@ -63,7 +63,7 @@ def trap_14_without_its_marker_a_2xx_does_not_prove_a_replay(stage: Build) -> No
     ignoring = stage(
         "stripe_v1",
         sandbox={"key_header": None, "lookup_lag_seconds": 60.0},
-        overrides={"counts_as": {"type", "reference", "seen_twice"}},
+        overrides={"counts_as": {"reference", "seen_twice"}},
     )
     ignoring.faults.arm("drop-reply")
     assert ignoring.told() == ["completed"]

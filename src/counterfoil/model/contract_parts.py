@@ -188,13 +188,17 @@ class Provenance:
 
 
 class Found(Generic[R]):
-    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only)."""
+    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only).
 
-    __slots__ = ("payload", "receipt")
+    `made_by`: who made it, as the receiver names them; None: it does not say. A sweep compares it.
+    """
 
-    def __init__(self, receipt: R, *, payload: BaseModel | None = None) -> None:
+    __slots__ = ("made_by", "payload", "receipt")
+
+    def __init__(self, receipt: R, *, payload: BaseModel | None = None, made_by: str | None = None) -> None:
         self.receipt = receipt
         self.payload = payload
+        self.made_by = made_by
 
 
 class Seen(Generic[R]):

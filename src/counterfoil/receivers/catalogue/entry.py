@@ -133,9 +133,9 @@ def _usable(
 def _without_lookup(made: Contract) -> Contract:
     origin = made.provenance
     if origin is not None:
-        said = {path: word for path, word in origin.confidence.items() if not path.startswith("lookup.")}
+        said = {path: word for path, word in origin.confidence.items() if not path.startswith(("lookup.", "counts_as"))}
         origin = replace(origin, confidence=said)
-    return replace(made, lookup=None, provenance=origin)
+    return replace(made, lookup=None, counts_as=frozenset(), provenance=origin)
 
 
 def unknown_fields(made: Contract) -> list[str]:
