@@ -36,6 +36,7 @@ _RULES = {
     "lookup.arrives_within": "rules.absence:hidden_for",
     "lookup.absence_authorises": "rules.absence:absence_authorises",
     "lookup.finds_by": "rules.evidence:judge_sightings",
+    "lookup.lists": "engine.listing:listed_since",
     "lookup.pause": "rules.absence:ask_again_at",
     "key.format": "rules.key_window:key_of",
     "key.min_length": "model.contract_checks:_key",

@@ -145,7 +145,8 @@ def unknown_fields(made: Contract) -> list[str]:
         part = getattr(made, holder)
         if part is None:
             continue
-        places = {"header", "query", "body", "path", "account_retention"}
+        # Where a value travels, and what the user's own code does, is nothing that a receiver leaves open.
+        places = {"header", "query", "body", "path", "account_retention", "lists"}
         names = [field.name for field in fields(kind) if field.name not in places]
         found += [f"{holder}.{name}" for name in names if getattr(part, name) is None]
     return found
