@@ -8,6 +8,8 @@ from typing import Protocol, Self
 
 from counterfoil.engine import descriptors
 from counterfoil.engine.clock import boot_id, host_name, machine_of, same_kernel
+from counterfoil.store.patience import Patience
+from counterfoil.store.port import StorageError
 
 
 class Held(Protocol):
@@ -46,8 +48,18 @@ class ProcessLock:
         self.release()
 
 
+_patience = Patience("the folder of process locks", 2.0)
+
+
 def lock_is_free(folder: Path, worker_id: str) -> bool:
-    """True only when the lock's file is there and nobody holds it. A missing file proves nothing."""
+    """True only when the lock's file is there and nobody holds it. A missing file proves nothing, nor does a folder that hangs."""
+    try:
+        return _patience.ask(lambda: _is_free(folder, worker_id))
+    except StorageError:
+        return False
+
+
+def _is_free(folder: Path, worker_id: str) -> bool:
     try:
         file = os.open(folder / f"{worker_id}.lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
