@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.edges.cli_bench import Cli, installed, order
+from counterfoil.testing.case_ledger import MakeLedger
+from tests.crash.commands import installed_on
+from tests.edges.cli_bench import Cli, order
 
 COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
 WAIT = 60
@@ -73,8 +75,8 @@ async def calm(run: Run, order: Order) -> int:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return installed(tmp_path, app=APP)
+def cli(tmp_path: Path, ledgers: MakeLedger) -> Cli:
+    return installed_on(ledgers, tmp_path, APP)
 
 
 def worker(cli: Cli, *options: str) -> "subprocess.Popen[bytes]":

@@ -232,25 +232,6 @@ async def heard(run: Run, case: Case) -> str:
 
 
 @app.workflow(version=1, budget=BUDGET)
-async def talks(run: Run, case: Case) -> list[str]:
-    """An approval, two words, and a last write."""
-    await run.perform(create_reviewed, case)
-    words = [(await run.wait_for("go", Go, within=timedelta(hours=1))).word for _ in range(2)]
-    await run.perform(create, Case(customer=f"{case.customer}-last"))
-    return words
-
-
-@app.workflow(version=1, budget=BUDGET)
-async def unhurried(run: Run, case: Case) -> int:
-    """Many steps, all of them under one timeout that is far away."""
-    number = 0
-    async with run.timeout(timedelta(hours=1)):
-        for _ in range(12):
-            number = await run.step(count, number)
-    return number
-
-
-@app.workflow(version=1, budget=BUDGET)
 async def in_time(run: Run, case: Case) -> str:
     """What was too late stays too late when the record answers."""
     try:

@@ -117,18 +117,18 @@ class Bench:
         (review,) = run["records"]["approvals"]
         await app.reviews.approve(review["review_id"], digest=review["digest"], by="ana", secret="secret-of-ana")
 
-    async def reset(self, started: Started, *, to: int = 0) -> None:
-        """To its first step, as an operator does by `temporal workflow reset`; `to` -1: to its last one."""
+    async def reset(self, started: Started) -> None:
+        """To its first step, as an operator does by `temporal workflow reset`."""
         assert self.client is not None
         handle = self.client.get_workflow_handle(started.workflow_id)
         finished = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
-        point = [e.event_id for e in (await handle.fetch_history()).events if e.event_type == finished][to]
+        first = next(e.event_id for e in (await handle.fetch_history()).events if e.event_type == finished)
         described = await handle.describe()
         await self.client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
                 namespace=self.client.namespace,
                 workflow_execution=WorkflowExecution(workflow_id=started.workflow_id, run_id=described.run_id),
-                workflow_task_finish_event_id=point,
+                workflow_task_finish_event_id=first,
                 reason="a test",
                 request_id=Chance().hex(64),
             )

@@ -86,7 +86,7 @@ def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crm: SandboxProcess) 
 
 def test_one_record_is_counted_ever_more_rarely_and_leaves_nothing(swept: Swept) -> None:
     async def story() -> None:
-        swept.begin("reference")
+        swept.begin("reference", "type")
         async with swept.house.working():
             operation = await swept.wrote("1")
         writes, entries = swept.writes(), swept.house.entries(operation.run_id)

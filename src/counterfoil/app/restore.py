@@ -27,12 +27,11 @@ class Restore:
         self._attested = attested or opened  # opens it also where this host may not yet judge
 
     def status(self) -> dict[str, Any]:
-        """RESTORE: {recognised_by, sentence, suspended, in_doubt, adopted, orphans, state, restored_at, incarnation, asked, unasked,
+        """RESTORE: {recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation, asked, unasked,
         not_askable, doubts}.
 
         `in_doubt`: how many operations are in doubt; of these `asked` were answered about since the restore began, `unasked` can
-        be asked about and were not, `not_askable` have no lookup. `adopted`: how many records of receivers were adopted,
-        `orphans`: those of them that no operation was planned for since.
+        be asked about and were not, `not_askable` have no lookup. `adopted`: how many records of the receiver were adopted.
         `doubts`: the first of them, [{operation_id, number, run_id, operation, receiver, status, showed, owner, next_action}].
         """
         opened = self._opened()
@@ -43,8 +42,7 @@ class Restore:
         self, *, receiver: str | None = None, per_minute: int | None = None, by: str | None = None, told: Told = silent
     ) -> dict[str, Any]:
         """Ask receivers about everything that was prepared and not closed. Nothing is sent but lookups. RESTORE with
-        `{reconciled: {asked, asked_before, closed: {succeeded, failed}, in_doubt, unreachable, left, not_askable, incidents,
-        adopted, problems}}`.
+        `{reconciled: {asked, asked_before, closed: {succeeded, failed}, in_doubt, unreachable, left, not_askable, incidents}}`.
 
         Each question is recorded with what it showed, and the recovery table rules on it; it may be stopped at any time, and goes
         on where the record says. `per_minute`: at most so many questions at one receiver, by default the setting's.

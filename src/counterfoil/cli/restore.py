@@ -57,10 +57,6 @@ def reconciled(console: "Console", data: Any) -> None:
     )
     for why, number in came["not_askable"].items():
         sentence(console, f"{number} cannot be asked about: {why}.")
-    if came["adopted"]:
-        sentence(console, f"{came['adopted']} records were adopted that this ledger does not know.")
-    for name, problem in came["problems"].items():
-        sentence(console, f"The listing of {name} gave not all: {problem}")
     if came["unreachable"]:
         away = ", ".join(came["unreachable"])
         sentence(console, f"No answer from {away}; {came['left']} are left. The same command goes on with them.")

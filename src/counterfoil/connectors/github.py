@@ -112,8 +112,7 @@ async def find_comment(ask: Ask, comment: Comment) -> Seen[CommentReceipt]:
             text = str(item["body"]).replace("\r\n", "\n").rstrip()
             if text.endswith(ends):
                 held = comment.model_copy(update={"body": text.removesuffix(ends)})
-                maker: Mapping[str, Any] = item.get("user") or {}
-                found.append(Found(_receipt(item), payload=held, made_by=maker.get("login")))
+                found.append(Found(_receipt(item), payload=held))
         if len(items) < PAGE:
             return Seen(found, complete=True)
     return cut(found, f"the comments of {comment.repository}#{comment.issue} since the first attempt")

@@ -69,7 +69,7 @@ async def jira_create(call: Call, issue: Issue) -> Receipt:
 
 async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
     """Every issue with our label; project, type and summary are compared."""
-    params = {"jql": f'labels = "{label(ask.operation_id)}"', "fields": "project,issuetype,summary,creator"}
+    params = {"jql": f'labels = "{label(ask.operation_id)}"', "fields": "project,issuetype,summary"}
     found: list[Found[Receipt]] = []
     after: dict[str, str] = {}
     for _ in pages():
@@ -81,9 +81,7 @@ async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
                 "type": fields["issuetype"]["name"],
                 "summary": fields["summary"],
             }
-            maker: Mapping[str, Any] = fields.get("creator") or {}
-            there = issue.model_copy(update=held)
-            found.append(Found(Receipt(reference=shown["key"]), payload=there, made_by=maker.get("accountId")))
+            found.append(Found(Receipt(reference=shown["key"]), payload=issue.model_copy(update=held)))
         if not page.get("nextPageToken"):
             return Seen(found, complete=True)
         after = {"nextPageToken": page["nextPageToken"]}

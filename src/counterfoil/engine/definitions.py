@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
@@ -221,10 +221,14 @@ def step(*, retry: Retry | None = None, timeout: timedelta | None = None, name: 
     return mark
 
 
-@lru_cache(maxsize=4096)
 def step_of(function: Callable[..., Any]) -> Step:
     marked: Step | None = getattr(function, "__counterfoil_step__", None)
-    return marked or Step(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
+    return marked or _unmarked(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
+
+
+@cache
+def _unmarked(name: str) -> Step:
+    return Step(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +240,6 @@ class Signature:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Plain JSON of what a call was given, by position; raises Refused(unserializable)."""
-        if not kwargs:
-            return [dumped(each, value, where=name) for (name, each), value in zip(self.inputs, args, strict=False)]
         names = [name for name, _ in self.inputs]
         given = dict(zip(names, args, strict=False)) | kwargs
         return [dumped(adapter, given[name], where=name) for name, adapter in self.inputs if name in given]
@@ -257,9 +259,6 @@ def dumped(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
 
 
 def loaded(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
-    schema = adapter.core_schema
-    if len(schema) == 1 and type(value) is _PLAIN.get(schema["type"]):
-        return value  # a bare type, and it is one
     try:
         return (
             adapter.validate_python(value)

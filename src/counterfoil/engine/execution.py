@@ -22,7 +22,6 @@ from counterfoil.store.port import StorageError
 
 T = TypeVar("T")
 
-_BEGINNING = frozenset({EntryKind.SUBMITTED, EntryKind.STARTED})  # a whole record of no others has no operation
 _WRITES = (EntryKind.PREPARED, EntryKind.CHILD)  # what opens a write, or a run that may write
 
 
@@ -70,8 +69,7 @@ class Execution:
             entries = reader.entries(self.run.run_id, after=self.journal.seen)
             if not entries:
                 return
-            if self.journal.seen >= 0 or not _BEGINNING.issuperset(entry.kind for entry in entries):
-                self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
+            self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
         if not self.run.cancel_asked and any(entry.kind is EntryKind.CANCEL_ASKED for entry in entries):
             self.leaving = True
             self.cancelled.set()

@@ -132,7 +132,6 @@ async def _found(opened: Opened, operation: Operation[Any, Any], seen: Seen[Any]
         {
             "reference": storable(record.receipt.reference)[:LONGEST_REFERENCE],
             "digest": None if record.payload is None else _digest(record.payload),
-            **({} if record.made_by is None else {"by": storable(record.made_by)[:LONGEST_REFERENCE]}),
             "receipt": await kept_receipt(
                 opened.artifacts, dumped(result, record.receipt, where="the receipt of a lookup")
             ),

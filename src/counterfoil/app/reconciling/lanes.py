@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterfoil import settings
-from counterfoil.app.reconciling.adopting import adopt
 from counterfoil.app.reconciling.one import NOT_ASKABLE, Came, reconciled
 from counterfoil.app.views.restore import restore_view
 from counterfoil.engine.left_open import open_pages
@@ -49,8 +48,7 @@ async def reconcile(
     if receiver is not None and receiver not in {*there, *opened.registry.receivers}:
         raise Refused("not_found", what="receiver", id=receiver)
     share = _per_minute(per_minute)
-    adopted = await adopt(opened, receiver, share)
-    count = Count(unreachable=set(adopted.unreachable))
+    count = Count()
     names = sorted(there if receiver is None else {receiver} & set(there))
     lanes = [_lane(opened, name, there[name], share, by, count, told) for name in names]
     problems = [each for each in await asyncio.gather(*lanes, return_exceptions=True) if each is not None]
@@ -58,9 +56,7 @@ async def reconcile(
         raise problems[0]  # when all others are asked
     with opened.read() as reader:
         status = restore_view(opened, reader)
-    view = _view(count)
-    view["reconciled"] |= {"adopted": adopted.records, "problems": adopted.problems}
-    return view | status
+    return _view(count) | status
 
 
 def _there(opened: Opened) -> Counter[str]:

@@ -54,7 +54,7 @@ async def reconciled(opened: Opened, operation_id: str, by: str | None = None) -
         return why, None
     try:
         if why is None and known is not None:
-            ruled = await ask_receiver(opened, known, record, await here(opened, known, record), by)
+            ruled = await ask_receiver(opened, known, record, here(opened, known, record), by)
             return await _came_of(opened, ruled, record)
     except Refused as refused:
         if refused.code not in _NO_ADDRESS:
@@ -107,7 +107,7 @@ def _target(opened: Opened, record: OperationRecord) -> Any:
 async def _ruled(opened: Opened, known: Operation[Any, Any] | None, record: OperationRecord) -> Advanced:
     """What the table says of it unasked, by an address where there is one."""
     try:
-        target = _target(opened, record) if known is None else await here(opened, known, record)
+        target = _target(opened, record) if known is None else here(opened, known, record)
     except Refused:
         target = _target(opened, record)
     return await opened.write(Advance(record.run_id, target))

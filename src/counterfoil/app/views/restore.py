@@ -32,8 +32,7 @@ def restore_view(opened: Opened, reader: Reader) -> dict[str, Any]:
         "recognised_by": reason,
         "sentence": None if reason is None else said.get(reason, "A person said so."),
         "suspended": state == "open",
-        "adopted": reader.received.listed(),
-        "orphans": reader.received.listed(orphans=True),
+        "adopted": 0,  # adopting what the receiver knows and the ledger does not comes with listings
         "state": state,
         "restored_at": rfc3339(None if installation is None else installation.restore_at),
         "incarnation": 0 if installation is None else installation.incarnation,

@@ -121,8 +121,7 @@ class Said:
     """The ledger's answer. `state` is one of:
 
     `done` with `value`; `failed` with `failure`, told by the entry `sequence`; `waits`: ask again when `due_at` has come or
-    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew;
-    `fired`, of what is recalled: this timeout was over.
+    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew.
     """
 
     state: str
@@ -133,7 +132,6 @@ class Said:
     wait: Wait | None = None
     digest: str | None = None  # of the call's input, where the record alone answers
     heard: int = -1  # the entry with which the run was let go of
-    stood: bool = False  # on record before it was asked for: no progress
 
 
 @dataclass(frozen=True)

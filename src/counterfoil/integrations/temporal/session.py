@@ -41,8 +41,6 @@ class CallRunner(Runner):
         self._call = call
         self._work = work
         self._position = f"{call.prefix}{call.number}"
-        opened_before = call.kind == "timeout" and self._position in self.execution.journal.opened
-        self._stood = opened_before or _at(self.execution, call) is not None
 
     async def _body(self) -> Any:
         execution = self.execution
@@ -66,7 +64,7 @@ class CallRunner(Runner):
         if error is not None and (isinstance(error, StorageError) or not isinstance(error, CounterfoilError)):
             raise error  # never an outcome
         said = outcome_of(self.execution, error, None if error is not None else body.result(), self._call)
-        self.outcome = replace(said, heard=self.execution.journal.seen + 1, stood=self._stood)
+        self.outcome = replace(said, heard=self.execution.journal.seen + 1)
         if not await self._let_go():
             self.execution.catch_up()
             return False

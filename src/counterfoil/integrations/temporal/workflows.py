@@ -208,9 +208,8 @@ class Executed:
     async def ask(self, call: Call, title: str, waits: Waits | None = None) -> Said:
         """One call, asked until the ledger has its answer. `waits` is told what it waits for."""
         known = self._known.get(f"{call.prefix}{call.number}")
-        # Under a timeout that was over the answer alone does not say whether it came in time: the ledger does.
-        fired = any(scope[0] in self._known for scope in call.scopes)
-        if known is not None and not fired and asks_the_same(call, known):
+        # Under a timeout the answer alone does not say whether it came in time: the ledger does.
+        if known is not None and not call.scopes and asks_the_same(call, known):
             return known
         self._calls += 1
         number = self._calls
@@ -234,7 +233,7 @@ class Executed:
             elif said.state == "again":
                 self._anew = True
             elif said.state != "waits" or said.wait is None:
-                self._answered += not said.stood
+                self._answered += 1
                 return said
             else:
                 self._standing[number] = replace(said.wait, position=f"{call.prefix}{call.number}")
