@@ -8,9 +8,7 @@ from typing import Any
 
 from counterfoil import App
 from counterfoil.cli.main import main
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Child, Children
-from tests.edges.cli_bench import Cli, installed
 
 
 def runs(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
@@ -29,11 +27,3 @@ def command(forks: Children, folder: Path, *argv: str, environ: dict[str, str]) 
     child = forks.start("tests.crash.commands:runs", arguments, log=folder / "command.log", environ=environ)
     child.wait()
     return child
-
-
-def installed_on(ledgers: MakeLedger, folder: Path, app: str) -> Cli:
-    """A folder that `init` has made for this application, with a ledger of the test's backend. Commands find it by their environment."""
-    (folder / "ledger").mkdir()
-    ledger = ledgers(folder / "ledger")
-    environ = {"COUNTERFOIL_DB": ledger.db, **ledger.environ}
-    return installed(folder, "--db", ledger.db, app=app, environ=environ)

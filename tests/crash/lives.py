@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from signal import SIGKILL
+from threading import get_ident
 from typing import Any
 
 import apsw
@@ -92,10 +93,7 @@ def worn(app: App, arguments: dict[str, Any], say: Say) -> None:
 
 
 def counted(app: App, arguments: dict[str, Any], say: Say) -> None:
-    """As `live`, while SQLite counts its commits, and the interpreter what is connected to and which marker is replaced.
-
-    What a server commits it counts itself (tally.py).
-    """
+    """As `live`, while SQLite counts its commits, and the interpreter what is connected to and which marker is replaced."""
     seen: Counter[str] = Counter()
 
     def connected(connection: apsw.Connection) -> None:
@@ -151,18 +149,8 @@ def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
     place(app, arguments, say)
     app.open(FOUNDING)
     say({"before": app.restore.status()})
-    finish = app.restore.finish(
-        as_=arguments["finish_as"], by="ana", secret=SECRET, reason="I was there.", accept="It is known."
-    )
+    finish = app.restore.finish(as_=arguments["finish_as"], by="ana", secret=SECRET, reason="I was there.")
     say({"after": asyncio.run(finish)})
-    app.close()
-
-
-def reconciles(app: App, arguments: dict[str, Any], say: Say) -> None:
-    """Ask every receiver about everything that is open in a restored ledger."""
-    place(app, arguments, say)
-    app.open(FOUNDING)
-    say(asyncio.run(app.restore.reconcile()))
     app.close()
 
 
@@ -186,6 +174,74 @@ def cut(app: App, arguments: dict[str, Any], say: Say) -> None:
     asyncio.run(lived(app, arguments))
     app.close()
     say({"flushes": power.flushes})
+
+
+def crowd(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """Many submit at once while something is lacking, and again when it is back. Says what they were told each time."""
+    power = PowerCut(default=True)
+    place(app, arguments, say)
+    app.open(FOUNDING)
+
+    async def submitted() -> list[str]:
+        orders = [app.submit(story.part, story.Order(number=str(n), amount=n), request_id=str(n)) for n in range(8)]
+        answers = await asyncio.gather(*orders, return_exceptions=True)
+        return [a.code if isinstance(a, Refused) else str(getattr(a, "admitted", repr(a))) for a in answers]
+
+    async def body() -> None:
+        app.boundaries.observers.append(met)
+        say({"told": await submitted()})
+        power.disk_full_after(None)
+        say({"told": await submitted()})
+
+    def met(when: str, names: Sequence[str]) -> None:
+        if when == "before" and len(names) > 1:  # a commit of several verbs, the first time
+            app.boundaries.observers.remove(met)
+            fail(power, arguments["lacks"])
+
+    asyncio.run(body())
+    app.close()
+    power.close()
+
+
+def fail(power: PowerCut, lacks: str) -> None:
+    """Let the commit that comes now fail."""
+    if lacks == "room":
+        power.disk_full_after(0)
+    else:
+        power.flush_fails_at(power.flushes + 1)
+
+
+def starved(app: App, arguments: dict[str, Any], say: Say) -> None:
+    """As `live`, while something is lacking at one boundary: {at, lacks: room, flush or marker}. It comes back once it was missed."""
+    power = PowerCut(default=True)
+    place(app, arguments, say)
+    opened = app.open(FOUNDING)
+    state, lacks = Path(os.environ["COUNTERFOIL_STATE"]), arguments["lacks"]
+    blocked = state / "nothing"
+    begun = False
+
+    def met(when: str, names: Sequence[str]) -> None:
+        nonlocal begun, blocked
+        if begun or when != "before" or arguments["at"] not in names:
+            return
+        begun = True
+        if lacks == "marker":
+            # What the thread that commits, and then flushes the marker, writes beside it first.
+            blocked = state / f"{opened.installation_id}.json.{os.getpid()}.{get_ident()}.new"
+            blocked.mkdir()
+        else:
+            fail(power, lacks)
+
+    def missed() -> None:
+        say({"writes": len(story.records("key"))})
+        power.disk_full_after(None)
+        if blocked.exists():
+            blocked.rmdir()
+
+    app.boundaries.observers.append(met)
+    asyncio.run(lived(app, arguments, missed))
+    app.close()
+    power.close()
 
 
 async def lived(app: App, arguments: dict[str, Any], missed: Callable[[], None] | None = None) -> None:

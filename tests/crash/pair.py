@@ -77,8 +77,8 @@ async def lived(folder: Path) -> None:
 
 
 def lives(app: App, arguments: dict[str, Any], say: Callable[[object], None]) -> None:
-    """What a child does: {folder, db, crash_at}."""
+    """What a child does: {folder, crash_at}."""
     folder = Path(arguments["folder"])
-    place(app, {"db": arguments["db"], "crash_at": arguments["crash_at"]}, say)
+    place(app, {"db": str(folder / "pair.db"), "crash_at": arguments["crash_at"]}, say)
     asyncio.run(lived(folder))
     app.close()

@@ -103,7 +103,7 @@ def _tool(name: str, spent: Spent) -> Callable[..., Any]:
 
 def application(folder: Path, kind: str, scope: str, *, later: int = 0) -> App:
     """Two workflows that spend alike. Of `kind` there is enough for one use in `scope`, of all else more than enough."""
-    made = App("spending", db=os.environ["SPENDING_DB"])
+    made = App("spending", db=os.environ.get("SPENDING_DB", str(folder / "db" / "spending.db")))
     made.clock = clock = FakeClock(1_800_000_000_000_000 + later * 1_000_000)
     spent = Spent(folder)
     agents = {name: Agent(name, clock, spent, fails=kind == "attempts") for name in ("spender", "other")}

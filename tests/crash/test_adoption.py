@@ -18,7 +18,6 @@ from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import SECRET, BenchRun
 from counterfoil.testing.bench_child import drive
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Children
 from tests.crash import adopted, existing
 from tests.crash.rows import row
@@ -45,8 +44,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def benched(folder: Path, forks: Children, ledgers: MakeLedger) -> AsyncGenerator[Bench]:
-    async with Bench(adopted.app, folder, children=forks, ledgers=ledgers) as bench:
+async def benched(folder: Path, forks: Children) -> AsyncGenerator[Bench]:
+    async with Bench(adopted.app, folder, children=forks) as bench:
         yield bench
 
 
@@ -86,12 +85,12 @@ def kinds(bench: Bench, run: BenchRun) -> list[str]:
 
 @row("deciding", "asking", "ending")
 @pytest.mark.parametrize("point", QUIET)
-def test_killed_it_answers_as_it_does_alone(folder: Path, forks: Children, ledgers: MakeLedger, point: str) -> None:
+def test_killed_it_answers_as_it_does_alone(folder: Path, forks: Children, point: str) -> None:
     async def body() -> None:
         plain = await alone()
         assert plain[0] == '{"order":"o-1","cents":3600}'
         before = {name: len(lines(folder, name)) for name in ("questions", "orders", "stocks")}
-        async with benched(folder, forks, ledgers) as bench:
+        async with benched(folder, forks) as bench:
             run = await submitted(bench, adopted.durable, point)
             assert (await bench.drive(run)).state == "completed" and run.crashes == [9]
             assert recorded(bench, run) == plain
@@ -108,12 +107,10 @@ def test_killed_it_answers_as_it_does_alone(folder: Path, forks: Children, ledge
 
 @row("undeclared")
 @pytest.mark.parametrize("point", ["operation.in_flight", "before:operation.classified"])
-def test_killed_in_a_tool_a_person_says_what_happened(
-    folder: Path, forks: Children, ledgers: MakeLedger, point: str
-) -> None:
+def test_killed_in_a_tool_a_person_says_what_happened(folder: Path, forks: Children, point: str) -> None:
     async def body() -> None:
         plain = await alone()
-        async with benched(folder, forks, ledgers) as bench:
+        async with benched(folder, forks) as bench:
             run = await submitted(bench, adopted.durable, point)
             assert (await bench.drive(run)).reason == "interrupted_tool"
             (unknown,) = [each for each in operations(bench, run) if each.status is OperationStatus.UNKNOWN]
@@ -131,9 +128,7 @@ def test_killed_in_a_tool_a_person_says_what_happened(
 @pytest.mark.parametrize(
     ("asks", "approved"), [("review.opened", None), ("run.waiting", None), (None, "operation.classified")]
 )
-def test_what_it_defers_is_a_review(
-    folder: Path, forks: Children, ledgers: MakeLedger, asks: str | None, approved: str | None
-) -> None:
+def test_what_it_defers_is_a_review(folder: Path, forks: Children, asks: str | None, approved: str | None) -> None:
     """Alone it ends with what waits for an approval, and is run again with it; durable it is one turn."""
 
     async def body() -> None:
@@ -146,7 +141,7 @@ def test_what_it_defers_is_a_review(
             deferred_tool_results=DeferredToolResults(approvals={call.tool_call_id: True}),
         )
         assert isinstance(plain.output, existing.Offer) and len(lines(folder, "discounts")) == 1
-        async with benched(folder, forks, ledgers) as bench:
+        async with benched(folder, forks) as bench:
             run = await submitted(bench, adopted.durable_asking, asks)
             await bench.approve(run, by="ana")
             run.crash_at = approved
@@ -157,12 +152,12 @@ def test_what_it_defers_is_a_review(
     asyncio.run(body())
 
 
-def test_it_is_still_run_alone(folder: Path, forks: Children, ledgers: MakeLedger) -> None:
+def test_it_is_still_run_alone(folder: Path, forks: Children) -> None:
     """Before, after and beside a durable turn in the same process."""
 
     async def body() -> None:
         before = await alone()
-        async with benched(folder, forks, ledgers) as bench:
+        async with benched(folder, forks) as bench:
             run = await submitted(bench, adopted.durable)
             beside, _ = await asyncio.gather(alone(), drive(bench.app, run.run_id))
             assert recorded(bench, run) == before == beside

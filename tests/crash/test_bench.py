@@ -10,7 +10,6 @@ import pytest
 from counterfoil.model.run import RunState
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import target_of
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import ChildFailed, Children
 from tests.crash import lives, rude, story
 
@@ -20,9 +19,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORY_FOLDER", str(tmp_path))
 
 
-def test_one_case_after_a_lost_reply(tmp_path: Path, ledgers: MakeLedger) -> None:
+def test_one_case_after_a_lost_reply(tmp_path: Path) -> None:
     async def body() -> None:
-        async with Bench(story.app, tmp_path, ledgers=ledgers) as bench:
+        async with Bench(story.app, tmp_path) as bench:
             crm = await bench.sandbox("key", kind="key")
             run = await bench.submit(rude.swallowing, lives.ORDER, request_id="acme", crash_at="operation.replied")
             await bench.approve(run, by="ana")
@@ -34,9 +33,9 @@ def test_one_case_after_a_lost_reply(tmp_path: Path, ledgers: MakeLedger) -> Non
     asyncio.run(body())
 
 
-def test_a_rejected_review_sends_nothing(tmp_path: Path, children: Children, ledgers: MakeLedger) -> None:
+def test_a_rejected_review_sends_nothing(tmp_path: Path, children: Children) -> None:
     async def body() -> None:
-        async with Bench(story.app, tmp_path, children=children, ledgers=ledgers) as bench:
+        async with Bench(story.app, tmp_path, children=children) as bench:
             crm = await bench.sandbox("key", kind="key")
             run = await bench.submit(rude.swallowing, lives.ORDER, request_id="acme")
             await bench.reject(run, by="oscar", comment="too much")
@@ -47,9 +46,9 @@ def test_a_rejected_review_sends_nothing(tmp_path: Path, children: Children, led
     asyncio.run(body())
 
 
-def test_time_is_skipped_where_only_time_is_missing(tmp_path: Path, children: Children, ledgers: MakeLedger) -> None:
+def test_time_is_skipped_where_only_time_is_missing(tmp_path: Path, children: Children) -> None:
     async def body() -> None:
-        async with Bench(story.app, tmp_path, children=children, ledgers=ledgers) as bench:
+        async with Bench(story.app, tmp_path, children=children) as bench:
             waited, heard = [await bench.submit(story.waiter, lives.ORDER, request_id=name) for name in ("a", "b")]
             await bench.signal(heard, "never", story.Go(word="now"), signal_id="s-1")
             before = bench.clock.now_us()
@@ -60,9 +59,9 @@ def test_time_is_skipped_where_only_time_is_missing(tmp_path: Path, children: Ch
     asyncio.run(body())
 
 
-def test_a_worker_that_fails_tells_what_it_wrote(tmp_path: Path, children: Children, ledgers: MakeLedger) -> None:
+def test_a_worker_that_fails_tells_what_it_wrote(tmp_path: Path, children: Children) -> None:
     async def body() -> None:
-        async with Bench(story.app, tmp_path, children=children, ledgers=ledgers) as bench:
+        async with Bench(story.app, tmp_path, children=children) as bench:
             run = await bench.submit(story.waiter, lives.ORDER, request_id="a")
             run.run_id = "run_of_nobody"
             with pytest.raises(ChildFailed, match="a submitted run is stored"):

@@ -12,7 +12,6 @@ from signal import SIGKILL
 import pytest
 
 from counterfoil.app.verification import verify
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Children
 from tests.crash.spending import LATER_S
 from tests.crash.test_budgets import Next
@@ -41,23 +40,20 @@ def notes_server(file: Path) -> Iterator[str]:
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_call_of_the_model_is_counted_once_over_a_kill(
-    tool: str, scope: str, tmp_path: Path, spenders: Children, ledgers: MakeLedger, monkeypatch: pytest.MonkeyPatch
+    tool: str, scope: str, tmp_path: Path, spenders: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first call is under way when its worker dies, and is finished by the next one: it is still one call."""
     with notes_server(tmp_path / "spent") if tool == "mcp" else nullcontext("") as url:
         monkeypatch.setenv("MCP_URL", url)
-        _killed_and_refused(tool, scope, tmp_path, spenders, ledgers, monkeypatch)
+        _killed_and_refused(tool, scope, tmp_path, spenders, monkeypatch)
 
 
 def _killed_and_refused(
-    tool: str, scope: str, tmp_path: Path, spenders: Children, ledgers: MakeLedger, monkeypatch: pytest.MonkeyPatch
+    tool: str, scope: str, tmp_path: Path, spenders: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "db").mkdir()
-    ledger = ledgers(tmp_path / "db")
-    environ = {"COUNTERFOIL_STATE": str(tmp_path / "state"), "SPENDING_DB": ledger.db, **ledger.environ}
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    environ |= {"MCP_URL": os.environ["MCP_URL"]}
+    monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "state"))
+    environ = {name: os.environ[name] for name in ("COUNTERFOIL_STATE", "MCP_URL")}
     arguments = {"folder": str(tmp_path), "tool": tool, "scope": scope}
     child = spenders.start("tests.crash.tool_spending:lives", arguments, log=tmp_path / "log", environ=environ)
     child.wait()

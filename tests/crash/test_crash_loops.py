@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Child, Children
 from counterfoil.testing.model_server.process import ModelServerProcess
-from tests.crash.commands import command, installed_on
+from tests.crash.commands import command
 from tests.crash.rows import row
-from tests.edges.cli_bench import Cli, order
+from tests.edges.cli_bench import Cli, installed, order
 
 RESERVE = "0.1"  # of two calls, in USD: what nobody measured
 APP = """
@@ -50,8 +49,8 @@ def model(tmp_path: Path) -> Iterator[ModelServerProcess]:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, ledgers: MakeLedger) -> Cli:
-    return installed_on(ledgers, tmp_path, APP)
+def cli(tmp_path: Path) -> Cli:
+    return installed(tmp_path, app=APP)
 
 
 @dataclass(frozen=True)

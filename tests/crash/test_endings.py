@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.testing.case_ledger import MakeLedger
-from tests.crash.commands import installed_on
 from tests.crash.test_suspects import WAIT, submit, worker
-from tests.edges.cli_bench import Cli
+from tests.edges.cli_bench import Cli, installed
 
 APP = """
 import asyncio
@@ -50,8 +48,8 @@ async def loops(run: Run, order: Order) -> str:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, ledgers: MakeLedger) -> Cli:
-    cli = installed_on(ledgers, tmp_path, APP)
+def cli(tmp_path: Path) -> Cli:
+    cli = installed(tmp_path, app=APP)
     os.mkfifo(cli.folder / "never")
     return cli
 

@@ -13,7 +13,6 @@ from counterfoil.app import App
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.review import AnswerRecord, ReviewRecord
 from counterfoil.testing.bench import target_of
-from counterfoil.testing.case_ledger import CaseLedger, MakeLedger
 from counterfoil.testing.children import Child, Children
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash import pair
@@ -38,17 +37,13 @@ class Place:
     folder: Path
     bank: SandboxProcess
     forks: Children
-    ledger: CaseLedger
 
     def live(self, crash_at: str | None = None) -> Child:
         """One life of the process, until it ends or is killed where it stands."""
-        environ = {
-            "BANK_URL": f"{self.bank.url}/{self.folder.name}", "COUNTERFOIL_STATE": str(self.folder / "state"),
-            # No file of a server's ledger is there for the key to lie beside.
-            "COUNTERFOIL_APPROVAL_KEY": str(self.folder / "db" / ".counterfoil" / "approval.key"),
-        }  # fmt: skip
-        arguments = {"folder": str(self.folder / "db"), "db": self.ledger.db, "crash_at": crash_at}
-        clean = dict(os.environ) | environ | self.ledger.environ | {"COUNTERFOIL_LEASE_SECONDS": "1"}
+        environ = {"BANK_URL": f"{self.bank.url}/{self.folder.name}", "COUNTERFOIL_STATE": str(self.folder / "state")}
+        (self.folder / "db").mkdir(exist_ok=True)
+        arguments = {"folder": str(self.folder / "db"), "crash_at": crash_at}
+        clean = dict(os.environ) | environ | {"COUNTERFOIL_LEASE_SECONDS": "1"}
         child = self.forks.start("tests.crash.pair:lives", arguments, log=self.folder / "log", environ=clean)
         child.wait()
         return child
@@ -68,19 +63,16 @@ def test_killed_around(
     tmp_path: Path,
     bank: SandboxProcess,
     forks: Children,
-    ledgers: MakeLedger,
     monkeypatch: pytest.MonkeyPatch,
     boundary: str,
     approved: int,
     when: str,
 ) -> None:
-    (tmp_path / "db").mkdir()
-    here = Place(tmp_path, bank, forks, ledgers(tmp_path / "db"))
+    here = Place(tmp_path, bank, forks)
     killed = here.live(f"{when}:{boundary}")
     assert killed.exit_signal == signal.SIGKILL, killed.wrote()
-    for name, value in {"COUNTERFOIL_STATE": str(tmp_path / "state"), **here.ledger.environ}.items():
-        monkeypatch.setenv(name, value)
-    app = App("reader", db=here.ledger.db)
+    monkeypatch.setenv("COUNTERFOIL_STATE", str(tmp_path / "state"))
+    app = App("reader", db=str(tmp_path / "db" / "pair.db"))
     with app.open().read() as reader:
         answers, attempts = list(reader.rows(AnswerRecord)), list(reader.rows(AttemptRecord))
         states = [review.state.value for review in reader.rows(ReviewRecord)]

@@ -18,7 +18,6 @@ from counterfoil.examples.support_desk.processes import SCRIPT, MailServerProces
 from counterfoil.model.conversation import Turn
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import SECRET, BenchRun, BenchSandbox, target_of
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Children
 from counterfoil.testing.model_server.process import ModelServerProcess
 from tests.crash.support_played import Played
@@ -110,8 +109,8 @@ class PlayedTurn(Played):
 
 
 @asynccontextmanager
-async def played(folder: Path, forks: Children, around: Around, ledgers: MakeLedger) -> AsyncGenerator[PlayedTurn]:
-    async with Bench(desk.app, folder, children=forks, ledgers=ledgers) as bench:
+async def played(folder: Path, forks: Children, around: Around) -> AsyncGenerator[PlayedTurn]:
+    async with Bench(desk.app, folder, children=forks) as bench:
         payments = await bench.sandbox("payments", kind="key")
         run = await bench.submit(desk.support.workflow, Turn(text=LETTER), request_id="r-1")
         yield PlayedTurn(bench, payments, run, around)
@@ -142,11 +141,9 @@ MAYBE_NOTED = {
 NOTED = {"before:operation.replied#2", "after:operation.replied#2", "before:operation.classified#2"}
 
 
-def test_the_points_are_those_that_it_passes(
-    tmp_path: Path, forks: Children, around: Around, ledgers: MakeLedger
-) -> None:
+def test_the_points_are_those_that_it_passes(tmp_path: Path, forks: Children, around: Around) -> None:
     async def body() -> None:
-        async with played(tmp_path, forks, around, ledgers) as turn:
+        async with played(tmp_path, forks, around) as turn:
             for expected in LIVES:
                 child = turn.bench.start_worker(turn.run.run_id, work="tests.crash.support_life:hits")
                 await asyncio.to_thread(child.wait)
@@ -161,9 +158,9 @@ def test_the_points_are_those_that_it_passes(
 
 
 @pytest.mark.parametrize(("life", "point"), POINTS)
-def test_killed_at(tmp_path: Path, forks: Children, around: Around, ledgers: MakeLedger, life: int, point: str) -> None:
+def test_killed_at(tmp_path: Path, forks: Children, around: Around, life: int, point: str) -> None:
     async def body() -> None:
-        async with played(tmp_path, forks, around, ledgers) as turn:
+        async with played(tmp_path, forks, around) as turn:
             stored = await turn.driven(life, point)
             assert turn.run.crashes == [9], "the point is passed"
             if life == 2 and point in MAYBE_NOTED | NOTED:
@@ -182,13 +179,7 @@ def test_killed_at(tmp_path: Path, forks: Children, around: Around, ledgers: Mak
 
 @pytest.mark.parametrize(("fault", "taken"), [("dies", 1), ("dies-before", 0)])
 def test_the_notes_server_dies(
-    tmp_path: Path,
-    forks: Children,
-    around: Around,
-    ledgers: MakeLedger,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
-    taken: int,
+    tmp_path: Path, forks: Children, around: Around, monkeypatch: pytest.MonkeyPatch, fault: str, taken: int
 ) -> None:
     """A connection that ended says nothing about the note: a person looks."""
 
@@ -196,7 +187,7 @@ def test_the_notes_server_dies(
         with NotesServerProcess(tmp_path / "notes.jsonl") as mortal:
             monkeypatch.setenv("NOTES_URL", mortal.url)
             mortal.fault(fault)
-            async with played(tmp_path, forks, around, ledgers) as turn:
+            async with played(tmp_path, forks, around) as turn:
                 stored = await turn.driven()
                 assert (stored.state, stored.reason) == ("parked", "interrupted_tool")
                 assert (len(mortal.notes()), len(turn.payments.records), len(around.messages())) == (taken, 1, 1)

@@ -13,7 +13,6 @@ from counterfoil.examples.support_desk.mail import Mail, message_id_of
 from counterfoil.examples.support_desk.processes import MailServerProcess
 from counterfoil.testing import Bench
 from counterfoil.testing.bench import target_of
-from counterfoil.testing.case_ledger import MakeLedger
 from counterfoil.testing.children import Children
 from tests.crash import support_writes
 from tests.crash.support_played import Played
@@ -51,10 +50,8 @@ def mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MailServer
 
 
 @asynccontextmanager
-async def played(
-    folder: Path, servers: Children, ledgers: MakeLedger, wanted: support_writes.Wanted
-) -> AsyncGenerator[Played]:
-    async with Bench(support_writes.app, folder, children=servers, ledgers=ledgers) as bench:
+async def played(folder: Path, servers: Children, wanted: support_writes.Wanted) -> AsyncGenerator[Played]:
+    async with Bench(support_writes.app, folder, children=servers) as bench:
         payments = await bench.sandbox("payments", kind="key")
         run = await bench.submit(support_writes.both, wanted, request_id="r-1")
         yield Played(bench, payments, run)
@@ -69,11 +66,9 @@ def sent_once(mail: MailServerProcess, operation: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("life", "point"), POINTS)
-def test_killed_at(
-    tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess, life: int, point: str
-) -> None:
+def test_killed_at(tmp_path: Path, servers: Children, mail: MailServerProcess, life: int, point: str) -> None:
     async def body() -> None:
-        async with played(tmp_path, servers, ledgers, WANTED) as case:
+        async with played(tmp_path, servers, WANTED) as case:
             stored = await case.driven(life, point)
             assert case.run.crashes == [9], "the point is passed"
             assert stored.state == "completed", stored
@@ -94,11 +89,11 @@ def test_killed_at(
     ],
 )
 def test_a_fault_of_the_mail_server(
-    tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess, fault: str, attempts: int, how: str
+    tmp_path: Path, servers: Children, mail: MailServerProcess, fault: str, attempts: int, how: str
 ) -> None:
     async def body() -> None:
         mail.fault(fault)
-        async with played(tmp_path, servers, ledgers, support_writes.Wanted(mail=MAIL)) as case:
+        async with played(tmp_path, servers, support_writes.Wanted(mail=MAIL)) as case:
             assert (await case.driven()).state == "completed"
             operation = case.operation("send_email")
             sent_once(mail, operation)
@@ -108,22 +103,22 @@ def test_a_fault_of_the_mail_server(
     asyncio.run(body())
 
 
-def test_a_refusal_is_final(tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess) -> None:
+def test_a_refusal_is_final(tmp_path: Path, servers: Children, mail: MailServerProcess) -> None:
     async def body() -> None:
         mail.fault("refuse")
-        async with played(tmp_path, servers, ledgers, support_writes.Wanted(mail=MAIL)) as case:
+        async with played(tmp_path, servers, support_writes.Wanted(mail=MAIL)) as case:
             await case.driven()
             assert case.operation("send_email")["status"] == "failed" and mail.messages() == []
 
     asyncio.run(body())
 
 
-def test_nobody_listens(tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess) -> None:
+def test_nobody_listens(tmp_path: Path, servers: Children, mail: MailServerProcess) -> None:
     """Nothing was in flight: no doubt. The tries are counted, and its owner hears of it."""
 
     async def body() -> None:
         mail.close()
-        async with played(tmp_path, servers, ledgers, support_writes.Wanted(mail=MAIL)) as case:
+        async with played(tmp_path, servers, support_writes.Wanted(mail=MAIL)) as case:
             stored = await case.driven()
             operation = case.operation("send_email")
             assert (stored.state, stored.reason) == ("parked", "budget_attempts")
@@ -133,12 +128,12 @@ def test_nobody_listens(tmp_path: Path, servers: Children, ledgers: MakeLedger, 
 
 
 def test_a_mailbox_that_is_gone_is_no_absence(
-    tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, servers: Children, mail: MailServerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def body() -> None:
         mail.fault("drop-reply")
         monkeypatch.setenv("MAILBOX", str(tmp_path / "no-such-box"))
-        async with played(tmp_path, servers, ledgers, support_writes.Wanted(mail=MAIL)) as case:
+        async with played(tmp_path, servers, support_writes.Wanted(mail=MAIL)) as case:
             stored = await case.driven()
             operation = case.operation("send_email")
             assert (stored.state, stored.reason, operation["status"]) == ("parked", "outcome_unknown", "unknown")
@@ -149,13 +144,13 @@ def test_a_mailbox_that_is_gone_is_no_absence(
 
 
 def test_two_messages_with_one_marker_are_an_incident(
-    tmp_path: Path, servers: Children, ledgers: MakeLedger, mail: MailServerProcess
+    tmp_path: Path, servers: Children, mail: MailServerProcess
 ) -> None:
     """Somebody delivers it twice, as mail servers may: the mailbox is believed, and a person is asked."""
 
     async def body() -> None:
         mail.fault("drop-reply")
-        async with played(tmp_path, servers, ledgers, support_writes.Wanted(mail=MAIL)) as case:
+        async with played(tmp_path, servers, support_writes.Wanted(mail=MAIL)) as case:
             await case.bench.approve(case.run, by="ana")
             child = case.bench.start_worker(case.run.run_id, crash_at="before:operation.classified")
             await asyncio.to_thread(child.wait)

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.testing.case_ledger import MakeLedger
-from tests.crash.commands import installed_on
-from tests.edges.cli_bench import Cli, order
+from tests.edges.cli_bench import Cli, installed, order
 
 COMMAND = [sys.executable, "-c", "from counterfoil.cli.main import run; run()"]
 WAIT = 60
@@ -75,8 +73,8 @@ async def calm(run: Run, order: Order) -> int:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, ledgers: MakeLedger) -> Cli:
-    return installed_on(ledgers, tmp_path, APP)
+def cli(tmp_path: Path) -> Cli:
+    return installed(tmp_path, app=APP)
 
 
 def worker(cli: Cli, *options: str) -> "subprocess.Popen[bytes]":

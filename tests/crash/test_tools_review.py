@@ -3,15 +3,11 @@
 import asyncio
 import json
 import sqlite3
-from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg import sql
 
-from counterfoil.testing.case_ledger import CaseLedger
-from counterfoil.testing.case_schema import SchemaLedger
 from counterfoil.testing.children import Children
 from tests.crash import tools
 from tests.crash.rows import row
@@ -113,8 +109,9 @@ def test_arguments_that_were_edited_in_the_history_are_never_run_under_the_old_a
         async with played(room, forks, tools.approver, SCRIPT) as turn:
             await asks(turn)
             await turn.bench.approve(turn.run, by="ana")
+            database = Path(turn.bench.app.db or "")
             turn.bench.app.close()
-            edit(turn.bench.ledger)
+            edit(database)
             stored = await turn.driven()
             assert (stored.state, stored.reason) == ("parked", "code_changed")
             assert room.bodies("bank") == [] and room.lines("grants") == []
@@ -124,13 +121,12 @@ def test_arguments_that_were_edited_in_the_history_are_never_run_under_the_old_a
     asyncio.run(body())
 
 
-def edit(ledger: CaseLedger) -> None:
-    """Another amount in the arguments of the stored answer, written past us."""
-    statement = "UPDATE {} SET body = replace(body, '\"amount\":5', '\"amount\":500') WHERE kind = 'decision'"
-    if isinstance(ledger, SchemaLedger):
-        entries = sql.Identifier(ledger.address.schema or "public", "entries")
-        with psycopg.connect(ledger.address.url) as server:
-            assert server.execute(sql.SQL(statement).format(entries)).rowcount == 1
-        return
-    with closing(sqlite3.connect(ledger.db)) as file, file:
-        assert file.execute(statement.format("entries")).rowcount == 1
+def edit(database: Path) -> None:
+    """Another amount in the arguments of the stored answer."""
+    connection = sqlite3.connect(database)
+    changed = connection.execute(
+        "UPDATE entries SET body = replace(body, '\"amount\":5', '\"amount\":500') WHERE kind = 'decision'"
+    )
+    assert changed.rowcount == 1
+    connection.commit()
+    connection.close()

@@ -107,7 +107,7 @@ def _operation(made: App, spent: Spent) -> Any:
 
 def application(folder: Path, tool: str, scope: str, *, later: int = 0) -> App:
     """An agent `desk`, and what it calls. Of its tool there is one call in `scope`, of all else more than enough."""
-    made = App("spending", db=os.environ["SPENDING_DB"])
+    made = App("spending", db=str(folder / "db" / "spending.db"))
     made.clock = FakeClock(1_800_000_000_000_000 + later * 1_000_000)
     spent = Spent(folder)
     # The server notes its calls in the same file.

@@ -17,7 +17,7 @@ async def played(
     room: Room, forks: Children, agent: Any, script: list[Any], crash_at: str | None = None
 ) -> AsyncGenerator[Played]:
     """A submitted turn."""
-    async with Bench(tools.app, room.folder, children=forks, ledgers=room.ledgers) as bench:
+    async with Bench(tools.app, room.folder, children=forks) as bench:
         run = await bench.submit(agent.workflow, Turn(text=json.dumps(script)), request_id="r-1", crash_at=crash_at)
         yield Played(room, bench, run)
 

@@ -192,12 +192,12 @@ def order(number: str) -> bytes:
     return json.dumps({"number": number, "item": "tea"}).encode()
 
 
-def installed(folder: Path, *options: str, app: str = APP, environ: Mapping[str, str] | None = None) -> Cli:
-    """A folder that `init` has made, with the application above. `environ`: what else its commands find."""
+def installed(folder: Path, *options: str, app: str = APP) -> Cli:
+    """A folder that `init` has made, with the application above."""
     tour = folder / "tour"
     tour.mkdir()
     (tour / "app.py").write_text(app)
-    outside = Cli(folder, {"COUNTERFOIL_STATE": str(folder / "state")} | dict(environ or {}))
+    outside = Cli(folder, {"COUNTERFOIL_STATE": str(folder / "state")})
     ended = outside.json("init", "tour", *options)
     assert ended.status == 0, ended
     return Cli(tour, outside.environ)

@@ -146,18 +146,6 @@ async def both(run: Run, case: Case) -> list[Receipt]:
     return await run.gather(run.perform(create_blindly, case), after())
 
 
-@app.workflow(version=1, budget=BUDGET)
-async def jots(run: Run, case: Case) -> str:
-    """Something is written down before the write."""
-    await run.step(jotted, changed.get("note", case.note))
-    return (await run.perform(create, case)).reference
-
-
-async def jotted(note: str) -> str:
-    changed.setdefault("jotted", []).append(note)
-    return note
-
-
 async def added(text: str) -> str:
     return text
 

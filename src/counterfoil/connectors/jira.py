@@ -10,7 +10,6 @@ from typing import Annotated, Any, Unpack
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
@@ -72,7 +71,7 @@ async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
     params = {"jql": f'labels = "{label(ask.operation_id)}"', "fields": "project,issuetype,summary"}
     found: list[Found[Receipt]] = []
     after: dict[str, str] = {}
-    for _ in pages():
+    while True:
         page = (await ask.http.get(f"{PLACE}/search/jql", params={**params, **after})).json()
         for shown in page["issues"]:
             fields = shown["fields"]
@@ -85,7 +84,6 @@ async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
         if not page.get("nextPageToken"):
             return Seen(found, complete=True)
         after = {"nextPageToken": page["nextPageToken"]}
-    return cut(found, f"the issues with {label(ask.operation_id)}")
 
 
 def _words(line: str) -> list[dict[str, str]]:

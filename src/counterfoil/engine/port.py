@@ -155,6 +155,9 @@ class Reader(Protocol):
     async def get(
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply: ...
+    async def query(self, path: str, text: str, variables: Mapping[str, Any] | None = None) -> Reply:
+        """A GraphQL query by POST: a read. A text that is none is refused."""
+        ...
 
 
 class Sender(Reader, Protocol):
@@ -211,11 +214,6 @@ class Call(Protocol):
     attempt: int
 
     @property
-    def credential(self) -> Mapping[str, str]:
-        """The values of the receiver's credential by name (`token`; `user`, `password`; ...), for an SDK. None is stored."""
-        ...
-
-    @property
     def http(self) -> Sender:
         """Sends the one write of this attempt, with key and credential; and reads."""
         ...
@@ -235,11 +233,6 @@ class Ask(Protocol):
     operation_id: str
     key: str | None
     first_sent_at: datetime
-
-    @property
-    def credential(self) -> Mapping[str, str]:
-        """As of a call."""
-        ...
 
     @property
     def http(self) -> Reader:

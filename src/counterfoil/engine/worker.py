@@ -373,7 +373,7 @@ class Worker:
             runner.drain()
         if self._parts:
             await asyncio.wait(self._parts, timeout=DRAIN_S)
-        hung = [*self._let_down, *self._runners.values()]  # what the database failed meanwhile, too
+        hung = list(self._runners.values())
         for part in list(self._parts):
             part.cancel()
         for runner in hung:

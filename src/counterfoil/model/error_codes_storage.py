@@ -125,9 +125,4 @@ STORAGE = (
         "The receiver {receiver} is not paused.",
         "See `counterfoil receivers status`; nothing was changed.",
     ),
-    ErrorCode(
-        "doubts_left",
-        "{count} operations are in doubt, and nobody has accepted that in writing: {shown}.",
-        "Sending is still suspended. Ask with `counterfoil restore reconcile`; accept what is left with `restore finish --accept`.",
-    ),
 )

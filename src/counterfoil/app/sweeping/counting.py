@@ -98,7 +98,7 @@ async def _weighed(
         )
     await opened.write(
         RecordLookup(
-            record.run_id, await here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
+            record.run_id, here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
             note=note,
         )
     )  # fmt: skip

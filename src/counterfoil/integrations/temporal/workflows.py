@@ -65,7 +65,6 @@ class Executed:
         self._signals = 0
         self._standing: dict[int, Wait] = {}
         self._known: dict[str, Said] = {}
-        self._heard = -1  # up to which entry of its journal this execution has been told
         self._asking = 0
         self._long = False
         self._anew = False  # the ledger was restored: it knows less than this execution
@@ -213,12 +212,7 @@ class Executed:
             return known
         self._calls += 1
         number = self._calls
-        try:
-            return await self._answer_of(replace(call, incarnation=self._begun.incarnation), number, title, waits)
-        finally:
-            self._standing.pop(number, None)
-
-    async def _answer_of(self, call: Call, number: int, title: str, waits: Waits | None) -> Said:
+        call = replace(call, incarnation=self._begun.incarnation)
         while True:
             if self._is_long() or self._anew:
                 await workflow.wait_condition(lambda: self._over)  # nothing more is asked here: the next execution does
@@ -226,8 +220,7 @@ class Executed:
                 raise _Over
             seen = self._moved
             others = [wait for known, wait in self._standing.items() if known != number]
-            said = await self._asked(replace(call, others=others, heard=self._heard), title)
-            self._heard = max(self._heard, said.heard)
+            said = await self._asked(replace(call, others=others), title)
             if said.state == "cancelled":
                 self._over = True
             elif said.state == "again":
@@ -236,10 +229,13 @@ class Executed:
                 self._answered += 1
                 return said
             else:
-                self._standing[number] = replace(said.wait, position=f"{call.prefix}{call.number}")
-                if waits is not None:
-                    await waits(said.wait)
-                await self._wait(seen, said.wait)
+                self._standing[number] = said.wait
+                try:
+                    if waits is not None:
+                        await waits(said.wait)
+                    await self._wait(seen, said.wait)
+                finally:
+                    del self._standing[number]
 
     async def _asked(self, call: Call, title: str) -> Said:
         self._asking += 1
