@@ -12,6 +12,7 @@ from counterfoil.model.contract import Contract
 from counterfoil.model.money import Target
 from counterfoil.model.people import Owner
 from counterfoil.model.slots import Partition
+from tests.crash.witness import executing, gate
 from tests.engine.writes import Kind, contract
 
 app = App("fleet")
@@ -25,6 +26,7 @@ class Parcel(BaseModel):
 
 
 async def weigh(parcel: Parcel) -> int:
+    await gate()
     return len(parcel.number)
 
 
@@ -53,9 +55,10 @@ def _workflow(kind: Kind) -> Workflow[Any, Any]:
     operation = _operation(kind)
 
     async def ship(run: Run, parcel: Parcel) -> int:
-        weight = await run.step(weigh, parcel)
-        await run.perform(operation, parcel)
-        return weight + await run.step(weigh, parcel)
+        with executing(parcel.number):
+            weight = await run.step(weigh, parcel)
+            await run.perform(operation, parcel)
+            return weight + await run.step(weigh, parcel)
 
     ship.__name__ = f"ship_by_{kind}"
     places = int(os.environ.get("FLEET_PLACES", "12"))

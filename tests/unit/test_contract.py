@@ -102,6 +102,10 @@ def keyed(**parts: Any) -> dict[str, Any]:
     return {"key": IdempotencyKey(**{"header": "K", "retention": timedelta(hours=1), **parts})}
 
 
+def told(**parts: Any) -> dict[str, Any]:
+    return {"receipts": [Webhook(**{"type": "paid", "operation": "a", **parts})]}
+
+
 def proven(**parts: Any) -> dict[str, Any]:
     return {"provenance": Provenance(**{"sources": ["doc"], "date": "2026", **parts}), **keyed(saves={"2xx"})}
 
@@ -134,6 +138,10 @@ MISMATCH, POISONED = When(status=422).means("key_mismatch"), When(status=500).me
         ({"lookup": Lookup(find, pause=timedelta(-1))}, "lookup.pause is -1 day"),
         ({"request_timeout": timedelta(0)}, "request_timeout is 0:00:00"),
         ({"receipts": [Webhook(type="", operation="a", dedupe="b")]}, "a webhook lacks"),
+        (told(type_header="cookie"), "reads the header cookie; with a message are kept x-github-event"),
+        (told(marker="<!-- -->"), "needs `operation`, and one {} where our id stands"),
+        (told(marker="{}", operation=None, reference="b"), "needs `operation`"),
+        (told(means="maybe"), "the webhook paid means 'maybe'"),
         ({"classifier": []}, "no rule of the classifier means applied"),
         ({"classifier": [APPLIED, MISMATCH]}, "key_mismatch and there is no key"),
         ({"classifier": [APPLIED, POISONED]}, "key_poisoned and there is no key"),

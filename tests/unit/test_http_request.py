@@ -1,7 +1,6 @@
 """What a request carries, how often it is written, and reading for lookups, over real loopback sockets."""
 
 import asyncio
-import json
 import socket
 from datetime import timedelta
 from typing import Any
@@ -150,26 +149,3 @@ def test_a_receiver_that_cannot_say_is_unreachable(script: Script | None) -> Non
 def test_a_refused_connection_is_unreachable() -> None:
     with pytest.raises(LookupUnreachable, match="ConnectError"):
         read(f"http://127.0.0.1:{closed_port()}")
-
-
-def asked(url: str, text: str) -> Reply:
-    reader = Reader(url=url, headers={"Authorization": "Bearer secret"}, timeout_s=5.0)
-    return asyncio.run(reader.query("/graphql", text, {"id": "one"}))
-
-
-def test_a_graphql_query_is_a_read_by_post() -> None:
-    with serving(answer(200, b'{"data":{}}')) as server:
-        assert asked(server.url, "query Find($id: ID!) { issue(id: $id) { id } }").json() == {"data": {}}
-    head, _, body = server.requests[0].partition(b"\r\n\r\n")
-    assert head.lower().startswith(b"post /graphql ") and b"content-type: application/json" in head.lower()
-    assert b"authorization: bearer secret" in head.lower()
-    assert json.loads(body)["variables"] == {"id": "one"}
-    with serving(answer(500)) as server, pytest.raises(LookupUnreachable):
-        asked(server.url, "{ viewer { id } }")
-
-
-@pytest.mark.parametrize("text", ["mutation { make }", " subscription { news }", "fragment A on B { c }", ""])
-def test_a_graphql_text_that_may_write_is_no_lookup(text: str) -> None:
-    with serving(answer(200)) as server, pytest.raises(Refused, match="does not begin with `query`"):
-        asked(server.url, text)
-    assert server.requests == []

@@ -42,7 +42,7 @@ class Receipts:
     ) -> dict[str, Any]:
         """`{items: [DELIVERY], next_cursor}`, newest first. `orphans`: those that name nothing of ours, unweighed.
 
-        DELIVERY: {delivery_id, number, receiver, own_id, type, state, body, body_digest, received_at, seen, tries, next_at,
+        DELIVERY: {delivery_id, number, receiver, own_id, type, state, body, body_digest, headers, received_at, seen, tries, next_at,
         operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action}. In a list `body` is None.
         """
         opened = self._opened()

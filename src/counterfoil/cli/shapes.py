@@ -83,8 +83,8 @@ SHAPES: dict[str, str] = {
         "next_action:NEXT}"
     ),
     "DELIVERY": (
-        "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, received_at, seen, "
-        "tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
+        "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, headers, received_at, "
+        "seen, tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
     ),
     "SWEEP": (
         "{asked, unreachable:[receiver], left, duplicates:[{operation_id, number, run_id, receiver, business_key, incident_id, "

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 from counterfoil.engine.definitions import Operation
@@ -11,10 +10,6 @@ from counterfoil.model.contract import Contract
 from counterfoil.model.people import Owner
 from counterfoil.model.review import ReviewBy
 from counterfoil.receivers.catalogue import contract
-
-# For a receiver of which nobody knows how long it makes a repeat harmless, and which can be asked: it is never repeated for
-# the key alone. `account_retention` is what an account may know better.
-NO_WINDOW: Mapping[str, Any] = {"key.retention": timedelta(seconds=1)}
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -116,7 +116,7 @@ def send(
         """One message under our Message-ID. A plain function: SMTP's client blocks."""
         content = written(mail, call.operation_id)
         with signed_in(app, receiver) as server, call.sending() as told:
-            told.reply(*submit(server, mail.sender, mail.to, content))
+            told.reply(*submit(server, mail, content))
         return Receipt(reference=message_id(call.operation_id, mail))
 
     return declared(app, send_mail, send_contract(sent, overrides), receiver, **governed)
@@ -184,9 +184,9 @@ def signed_in(app: App, receiver: str) -> Generator[smtplib.SMTP]:
         server.close()  # no QUIT: its answer would say nothing about the message
 
 
-def submit(server: smtplib.SMTP, sender: str, to: str, content: bytes) -> tuple[int, dict[str, Any]]:
+def submit(server: smtplib.SMTP, mail: Mail, content: bytes) -> tuple[int, dict[str, Any]]:
     """Hand one message over: the answer that ended it, and whether the content had been sent by then (`stage`)."""
-    for ask in (lambda: server.mail(sender), lambda: server.rcpt(to)):
+    for ask in (lambda: server.mail(mail.sender), lambda: server.rcpt(mail.to)):
         code, text = ask()
         if code >= 400:
             return code, {"stage": "envelope", "text": text.decode(errors="replace")}

@@ -35,6 +35,7 @@ class StoreDelivery(RunVerb):
     type: str | None
     body: str
     body_digest: str
+    headers: str
     boundary: ClassVar[str] = "installation.changed"
 
     @property
@@ -54,10 +55,12 @@ class StoreDelivery(RunVerb):
             return again, False
         stored = DeliveryRecord(
             self.delivery_id, tx.number("delivery"), self.receiver, self.own_id, self.type, self.body, self.body_digest,
-            tx.now, None, None, None, None, None, DeliveryState.STORED, tx.now,
+            tx.now, None, None, None, None, None, DeliveryState.STORED, tx.now, headers=self.headers,
         )  # fmt: skip
         tx.put(stored)
-        said = {"delivery_id": stored.delivery_id, "own_id": self.own_id, "body_digest": self.body_digest}
+        said = {
+            "delivery_id": stored.delivery_id, "own_id": self.own_id, "body_digest": self.body_digest, "headers": self.headers,
+        }  # fmt: skip
         tx.append(self.run_id, EntryKind.DELIVERED, name=self.receiver, data=said)
         return stored, True
 

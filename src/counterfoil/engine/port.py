@@ -155,9 +155,6 @@ class Reader(Protocol):
     async def get(
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply: ...
-    async def query(self, path: str, text: str, variables: Mapping[str, Any] | None = None) -> Reply:
-        """A GraphQL query by POST: a read. A text that is none is refused."""
-        ...
 
 
 class Sender(Reader, Protocol):

@@ -5,7 +5,7 @@ host judges by its own. A new host's first marker would prove nothing, so a host
 """
 
 from dataclasses import replace
-from threading import Event
+from threading import Event, Thread
 
 from counterfoil.engine.clock import host_name, machine_id
 from counterfoil.engine.hosts import AskToJoin, KeepHost, KeepLost, Vouch
@@ -46,6 +46,34 @@ def stand(opened: Opened, *, attested: bool = False) -> bool:
     if host_id is not None and difference is None:
         _vouch(opened, host_id)
     return flushed
+
+
+class StandingBeside:
+    """`stand` with each heartbeat, in a thread of its own: a state folder that hangs, or another's lock, holds no worker up.
+
+    Nobody waits for it: a process that ends leaves it behind.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._thread: Thread | None = None
+        self._problem: BaseException | None = None
+
+    def beat(self) -> None:
+        """Begin again, if the last is over. Raises what the last one did, once. For one thread."""
+        if self._opened.host_id is None or (self._thread is not None and self._thread.is_alive()):
+            return
+        problem, self._problem = self._problem, None
+        self._thread = Thread(target=self._stand, name="counterfoil-stands", daemon=True)
+        self._thread.start()
+        if problem is not None:
+            raise problem
+
+    def _stand(self) -> None:
+        try:
+            stand(self._opened)
+        except BaseException as problem:  # told with the next heartbeat, where others of this worker are told
+            self._problem = problem
 
 
 def _registers(difference: Difference, installation: InstallationRecord) -> bool:

@@ -109,7 +109,7 @@ class Contract:
         for name, kind in (("reference", Reference), ("version", Version), ("provenance", Provenance)):
             if stored.get(name):
                 made[name] = kind(**stored[name])
-        made["receipts"] = [Webhook(**webhook) for webhook in stored.get("receipts", ())]
+        made["receipts"] = [_webhook(webhook) for webhook in stored.get("receipts", ())]
         return cls(**made)
 
 
@@ -143,6 +143,12 @@ def _times(stored: Mapping[str, Any]) -> dict[str, Any]:
 def _rule(stored: Mapping[str, Any]) -> Rule:
     status = stored["status"] if isinstance(stored["status"], str) else frozenset(stored["status"])
     return Rule(status, dict(stored["header"]), _body(stored["body"]), Meaning(stored["meaning"]))
+
+
+def _webhook(stored: Mapping[str, Any]) -> Webhook:
+    made = dict(stored)
+    made["when"] = _body(stored.get("when", {}))
+    return Webhook(**made)
 
 
 def _body(stored: Mapping[str, Any]) -> dict[str, Any]:

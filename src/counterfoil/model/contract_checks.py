@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from counterfoil.model.contract_parts import Carrier, IdempotencyKey, Lookup, Meaning, Provenance, Rule, Version
+from counterfoil.model.contract_parts import (
+    TYPE_HEADERS,
+    Carrier,
+    IdempotencyKey,
+    Lookup,
+    Meaning,
+    Provenance,
+    Rule,
+    Version,
+    Webhook,
+)
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
@@ -46,6 +56,8 @@ def contradictions(contract: Contract) -> list[str]:
             found += _carrier(name, carrier)
     found += _version(contract.version)
     found += _counts(contract)
+    for webhook in contract.receipts:
+        found += _receipts(webhook)
     if contract.provenance is not None:
         found += _provenance(contract.provenance, contract)
     return [clause for wrong, clause in found if wrong]
@@ -85,13 +97,25 @@ def _values(contract: Contract) -> Clauses:
         if isinstance(value, timedelta):
             below = value < _ZERO or (path in _ABOVE_ZERO and value == _ZERO)
             found.append((below, f"{path} is {value}"))
-    for webhook in contract.receipts:
-        named = webhook.operation or webhook.reference
-        complete = webhook.type and webhook.type_path and named and webhook.dedupe
-        lacks = "its type, the path to our operation id or to its reference, or the path to its own id"
-        found.append((not complete, f"a webhook lacks {lacks}"))
-        found.append((webhook.means not in ("happened", "later"), f"a webhook means {webhook.means!r}"))
     return found
+
+
+def _receipts(webhook: Webhook) -> Clauses:
+    named = webhook.operation or webhook.reference
+    what, header, marker = f"the webhook {webhook.type}", webhook.type_header, webhook.marker
+    lacks = "its type, or the path to our operation id or to its reference"
+    return [
+        (not (webhook.type and webhook.type_path and named), f"a webhook lacks {lacks}"),
+        (webhook.means not in ("happened", "later"), f"{what} means {webhook.means!r}"),
+        (
+            header is not None and header.lower() not in TYPE_HEADERS,
+            f"{what} reads the header {header}; with a message are kept {', '.join(TYPE_HEADERS)}",
+        ),
+        (
+            marker is not None and (webhook.operation is None or marker.count("{}") != 1),
+            f"{what} has the marker {marker!r}: it needs `operation`, and one {{}} where our id stands",
+        ),
+    ]
 
 
 def _classifier(contract: Contract) -> Clauses:

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from counterfoil.model.ids import KeyFormat
 
 R = TypeVar("R")
+TYPE_HEADERS = ("x-github-event", "x-gitlab-event", "x-shopify-topic", "x-topic")
+"""The headers in which receivers name the type of a message. They are kept with it; no other one is."""
 Word = Literal["applied", "refused", "not_applied", "in_progress", "key_mismatch", "key_poisoned", "ambiguous"]
 
 
@@ -153,19 +155,27 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A message of the receiver about an operation: its type, the path to our id, and the path to its own id.
+    """A message of the receiver about an operation: how it is known, the path to our id, and the path to its own id.
 
-    `operation`: a text that is our operation id or key, or holds it, such as a marker in a comment. `reference`: the path to
-    what the tool's receipt calls its reference; with it a message is found by that alone, and two that name two records are
-    an incident. `means` "later": what became of the effect afterwards, such as a refund that bounced; it never reopens.
+    `type` stands at `type_path`, or in the header `type_header`, which is one of TYPE_HEADERS. `when`: what the body must
+    say besides, as in a rule of the classifier. `operation`: the path to a text, or a list of texts, that is our operation
+    id or key, or holds it. `marker`: the words around our id, such as "<!-- ours:{} -->"; then only a text that ends with
+    them is ours. `reference`: the path to what the tool's receipt calls its reference; with it a message is found by that
+    alone, and two that name two records are an incident. `dedupe`: left out, its bytes are its id. `means` "later": what
+    became of the effect afterwards, such as a refund that bounced; it never reopens. `shared`: others write here too, so a
+    message that can be placed by its reference alone, and is not, is no orphan.
     """
 
     type: str
     operation: str | None = None
-    dedupe: str
+    marker: str | None = None
+    dedupe: str | None = None
     type_path: str = "type"
+    type_header: str | None = None
+    when: Mapping[str, object] = field(default_factory=dict[str, object])
     reference: str | None = None
     means: Literal["happened", "later"] = "happened"
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

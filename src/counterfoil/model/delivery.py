@@ -10,14 +10,15 @@ class DeliveryState(StrEnum):
     STORED = "stored"  # on disk, and not matched yet
     MATCHED = "matched"  # a receipt of an operation
     ORPHAN = "orphan"  # it names nothing that we know
-    OTHER = "other"  # of a type that no contract names
+    OTHER = "other"  # of a type that no contract names, or about a record that does not bear our id
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
     """One row of `deliveries`: a signed message of a receiver, stored before it is matched. `body` is its bytes as text.
 
-    `own_id` is the message's own id; the digest of its bytes where none is signed. `operation_id` and `receipt_id` are set
+    `headers`: those of TYPE_HEADERS that came with it, as JSON, names in lower case. `own_id` is the message's own id; the
+    digest of its bytes where none is signed. `operation_id` and `receipt_id` are set
     once, when it is matched; `closed_at` when a person has weighed an orphan. `next_at`: when it is matched again.
     """
 
@@ -38,6 +39,7 @@ class DeliveryRecord:
     next_at: int | None = None
     tries: int = 0
     seen: int = 1  # how often it came
+    headers: str = "{}"
 
 
 DELIVERY_VOLATILE = frozenset({"state", "next_at", "tries", "seen"})

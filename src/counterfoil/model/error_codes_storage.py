@@ -59,6 +59,12 @@ STORAGE = (
         "Nothing of this commit was stored. Start this process again: the ledger is then compared with its outside marker.",
     ),
     ErrorCode(
+        "ledger_went_back",
+        "The ledger at {location} became older while it was open: it was put back.",
+        "Nothing of this commit was stored. Start this process again: the ledger is then compared with its outside marker, and what is "
+        "recognised as a restore is finished with `counterfoil restore finish`.",
+    ),
+    ErrorCode(
         "unsupported_pooler",
         "The pooler before {location} does not keep a transaction on one connection: {problem}.",
         "Nothing was changed. Let it pool transactions or sessions, or give the server's own address.",

@@ -18,12 +18,11 @@ class KeyFormat(StrEnum):
     TEXT = "text"  # op_<23>-<number>, at most 30 characters
     BASE32HEX = "base32hex"  # 24 characters of 0-9 and a-v
     UUID = "uuid"  # a version 8 UUID
-    UUID4 = "uuid4"  # the same bits in the shape of version 4, where a receiver takes no other
 
     @property
     def length(self) -> int:
         """Characters of the longest key in this shape."""
-        return {"text": 30, "base32hex": 24, "uuid": 36, "uuid4": 36}[self.value]
+        return {"text": 30, "base32hex": 24, "uuid": 36}[self.value]
 
 
 def _hash(*parts: str) -> int:
@@ -96,8 +95,7 @@ def encode_key(operation: str, key_number: int, form: KeyFormat) -> str:
     if form is KeyFormat.BASE32HEX:
         return _base32(number, 24)
     high, low = number >> 62, number & (1 << 62) - 1  # 58 + 62 bits around the version and variant bits of a UUID
-    version = 4 if form is KeyFormat.UUID4 else 8
-    return str(UUID(int=(high >> 12) << 80 | version << 76 | (high & 0xFFF) << 64 | 2 << 62 | low))
+    return str(UUID(int=(high >> 12) << 80 | 8 << 76 | (high & 0xFFF) << 64 | 2 << 62 | low))
 
 
 def decode_key(key: str, form: KeyFormat) -> tuple[str, int]:

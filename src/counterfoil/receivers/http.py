@@ -17,7 +17,6 @@ from counterfoil.receivers.hiding import hidden, hidden_bytes, secrets_of
 from counterfoil.receivers.wire import Wire, read_reply, tls
 from counterfoil.rules.classify import classify, replayed
 
-Stamped = tuple[Mapping[str, Any] | None, Mapping[str, str]]  # query and headers, at the contract's version
 _ASK_LATER = frozenset({408, 425, 429})
 
 
@@ -164,15 +163,9 @@ class Sender:
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """A read. Raises LookupUnreachable."""
-        return await self._answered(path, at_version(self._contract, params, headers))
-
-    async def query(self, path: str, text: str, variables: Mapping[str, Any] | None = None) -> Reply:
-        """As `Reader.query`."""
-        return await self._answered(path, at_version(self._contract, None, None), _graphql(text, variables))
-
-    async def _answered(self, path: str, stamped: Stamped, content: bytes | None = None) -> Reply:
+        stamped = at_version(self._contract, params, headers)
         try:
-            return await _read(self._url, path, *stamped, self._credential, self._timeout, content)
+            return await _read(self._url, path, *stamped, self._credential, self._timeout)
         except LookupUnreachable as unreachable:
             self.unread = unreachable.exchange or self.unread
             raise
@@ -285,17 +278,11 @@ class Reader:
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """A read. Raises LookupUnreachable when the receiver could not say: no whole answer, a redirect, 5xx, too many requests."""
-        return await self._answered(path, at_version(self._contract, params, headers))
-
-    async def query(self, path: str, text: str, variables: Mapping[str, Any] | None = None) -> Reply:
-        """A GraphQL query by POST. Raises LookupUnreachable as `get`; Refused(outside_operation) where the text may write."""
-        return await self._answered(path, at_version(self._contract, None, None), _graphql(text, variables))
-
-    async def _answered(self, path: str, stamped: Stamped, content: bytes | None = None) -> Reply:
+        stamped = at_version(self._contract, params, headers)
         if self._before is not None:
             self._before()
         try:
-            return await _read(self._url, path, *stamped, self._headers, self._timeout, content)
+            return await _read(self._url, path, *stamped, self._headers, self._timeout)
         except LookupUnreachable as unreachable:
             self.unread = unreachable.exchange or self.unread
             raise
@@ -334,13 +321,6 @@ def _stamped(json: Any, data: Mapping[str, Any] | None, path: str, value: str) -
     return body, None
 
 
-def _graphql(text: str, variables: Mapping[str, Any] | None) -> bytes:
-    """The body of a query. Without a name for one of several operations a text holds one: what begins as a read is a read."""
-    if not text.lstrip().startswith(("query", "{")):
-        raise Refused("outside_operation", problem="a lookup sent a GraphQL text that does not begin with `query`")
-    return jsonlib.dumps({"query": text, "variables": dict(variables or {})}).encode()
-
-
 async def _read(
     base: str,
     path: str,
@@ -348,15 +328,12 @@ async def _read(
     headers: Mapping[str, str],
     credential: Mapping[str, str],
     timeout_s: float,
-    content: bytes | None = None,
 ) -> Reply:
     wire, secrets = Wire(lambda: None), secrets_of(credential)
     names = {name.lower() for name in credential}
     head = {name: value for name, value in headers.items() if name.lower() not in names} | {**credential, **_FIXED}
     async with _client(timeout_s) as client:
-        method = "GET" if content is None else "POST"
-        head |= {} if content is None else {"content-type": "application/json"}
-        request = client.build_request(method, _joined(base, path), params=params, headers=head, content=content)
+        request = client.build_request("GET", _joined(base, path), params=params, headers=head)
         try:
             async with asyncio.timeout(timeout_s):
                 await read_reply(client, request, wire)

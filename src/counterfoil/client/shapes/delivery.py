@@ -6,7 +6,10 @@ from counterfoil.client.shapes.base import WITHHELD, Next, Shape
 
 
 class Delivery(Shape):
-    """A signed message of a receiver. `body` is null in lists. `later`: it did not close its operation."""
+    """A signed message of a receiver. `body` is null in lists. `later`: it did not close its operation.
+
+    `headers`: those in which a receiver names the type of a message.
+    """
 
     delivery_id: str
     number: int
@@ -16,6 +19,7 @@ class Delivery(Shape):
     state: Literal["stored", "matched", "orphan", "other"]
     body: dict[str, Any] | None
     body_digest: str
+    headers: dict[str, str]
     received_at: str
     seen: int
     tries: int

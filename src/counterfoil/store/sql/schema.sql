@@ -456,7 +456,8 @@ CREATE TABLE deliveries (
     state TEXT NOT NULL CHECK (state IN ('stored', 'matched', 'orphan', 'other')),
     next_at INTEGER,
     tries INTEGER NOT NULL,
-    seen INTEGER NOT NULL
+    seen INTEGER NOT NULL,
+    headers TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 CREATE INDEX deliveries_body_digest ON deliveries (body_digest);

@@ -483,7 +483,8 @@ CREATE TABLE deliveries (
     state TEXT COLLATE "C" NOT NULL CHECK (state IN ('stored', 'matched', 'orphan', 'other')),
     next_at BIGINT,
     tries BIGINT NOT NULL,
-    seen BIGINT NOT NULL
+    seen BIGINT NOT NULL,
+    headers TEXT COLLATE "C" NOT NULL DEFAULT '{}'
 );
 
 CREATE INDEX deliveries_body_digest ON deliveries (body_digest);
