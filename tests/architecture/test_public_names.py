@@ -13,10 +13,12 @@ import counterfoil
 from tests.architecture.source import PACKAGE, report
 
 FROZEN = [
+    "ApiKey",
     "App",
     "Artifact",
     "Artifacts",
     "Ask",
+    "Basic",
     "Bearer",
     "Breaker",
     "Budget",
@@ -34,6 +36,7 @@ FROZEN = [
     "Ledger",
     "Lookup",
     "Money",
+    "Named",
     "Operation",
     "OperationFailed",
     "Owner",

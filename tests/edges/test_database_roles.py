@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -13,12 +12,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from counterfoil.store.port import StorageError
-from counterfoil.store.postgres import PostgresDatabase
-from counterfoil.store.postgres_address import PostgresAddress
-from counterfoil.store.postgres_roles import roles
-from counterfoil.testing.conformance.bench import Act, done, install, step, submit
-from counterfoil.testing.relay import relay
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.servers.postgres import running
 
@@ -117,52 +110,3 @@ def test_a_worker_drives_runs_and_writes_no_answer(tmp_path: Path, owner: str, c
 def test_a_file_has_no_roles(tmp_path: Path) -> None:
     roles = ("database", "roles", "--worker", "a", "--console", "b")
     assert counterfoil(tmp_path, str(tmp_path / "a.db"), *roles, status=2)["error"]["code"] == "usage"
-
-
-def set_up_roles(url: str, owner: str) -> None:
-    """A ledger of that role, with a worker and a console of their own."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        for role in ("holds", "waits", owner):
-            connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
-            connection.execute(
-                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(PASSWORD))
-            )
-        connection.execute(sql.SQL("ALTER SCHEMA public OWNER TO {}").format(sql.Identifier(owner)))
-    address = PostgresAddress.of(as_role(url, owner))
-    founded = PostgresDatabase(address, create=True)
-    done(founded, Act((), install))
-    done(founded, submit("run_a"))
-    founded.close()
-    roles(address, "waits", "holds", apply=True)
-
-
-@pytest.mark.parametrize("granted", [True, False])
-def test_a_frozen_holder_of_the_other_role_is_ended_where_the_owner_may(granted: bool) -> None:
-    """Frozen in the middle of a message: the server's own limit does not see it, and neither role may end the other's."""
-    with running() as server, relay(server.port) as between:
-        url = server.url()
-        set_up_roles(url, "owns")
-        if granted:
-            server.ask("GRANT pg_read_all_stats, pg_signal_backend TO owns")
-        through = as_role(url, "holds").replace(f":{server.port}/", f":{between.port}/")
-        frozen = PostgresDatabase(PostgresAddress.of(through))
-        between.arm("stall", b"COMMIT\0")
-        waits = PostgresDatabase(PostgresAddress.of(as_role(url, "waits")), busy_seconds=4.0, frozen_seconds=2.0)
-        with ThreadPoolExecutor(1) as sending:
-            fate = sending.submit(frozen.apply, [step("run_a", "frozen")])
-            assert between.hit.wait(20)
-            if granted:
-                done(waits, step("run_a", "0.1"))
-            else:
-                with pytest.raises(StorageError) as busy:
-                    waits.apply([step("run_a", "0.1")])
-                assert busy.value.code == "database_busy"
-                assert "of the role holds (server process" in busy.value.message
-                server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'holds'")
-            with pytest.raises(StorageError) as lost:
-                fate.result(20)
-        assert lost.value.code == "server_lost", "nothing of it was stored"
-        with waits.reader() as reader:
-            assert [entry.position for entry in reader.entries("run_a")] == ([None, "0.1"] if granted else [None])
-        frozen.close()
-        waits.close()

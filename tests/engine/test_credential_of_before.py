@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from counterfoil.engine import sender
 from counterfoil.engine.definitions import Bearer, SecretFile
+from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.port import Run
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
@@ -88,15 +89,15 @@ def test_a_credential_that_is_exchanged_before_the_bytes_is_ruled_on_anew(
     token.write_text("of account A")
     house.found()
     flow = flow_of(house, crm.url, token)
-    real, bytes_of = sender.endpoint_of, list[str]()
+    real, bytes_of = sender.reached, list[str]()
 
-    def exchanged(*given: Any) -> Any:
+    async def exchanged(*given: Any) -> Any:
         token.write_text("of account B")
-        found = real(*given)
+        found = await real(*given)
         bytes_of.append(found.headers["Authorization"])
         return found
 
-    monkeypatch.setattr(sender, "endpoint_of", exchanged)
+    monkeypatch.setattr(sender, "reached", exchanged)
 
     async def play() -> str:
         made = (await house.app.submit(flow, Order(number="1"), request_id="1")).run_id
@@ -108,7 +109,7 @@ def test_a_credential_that_is_exchanged_before_the_bytes_is_ruled_on_anew(
     with house.app.open().read() as reader:
         (attempt,) = reader.find(AttemptRecord, "operation_id", operation.operation_id)
     definition = house.app.registry.operations["create_case"]
-    assert attempt.scope == real(house.app.registry, definition, {}, house.app.open().session).scope, (
+    assert attempt.scope == endpoint_of(house.app.registry, definition, {}, house.app.open().session).scope, (
         "the account that was sent to"
     )
     assert bytes_of == ["Bearer of account B"] * 2 and len(crm.records()) == 1

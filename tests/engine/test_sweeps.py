@@ -86,7 +86,7 @@ def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crm: SandboxProcess) 
 
 def test_one_record_is_counted_ever_more_rarely_and_leaves_nothing(swept: Swept) -> None:
     async def story() -> None:
-        swept.begin("reference", "type")
+        swept.begin("reference")
         async with swept.house.working():
             operation = await swept.wrote("1")
         writes, entries = swept.writes(), swept.house.entries(operation.run_id)
@@ -349,12 +349,12 @@ def test_who_is_in_doubt_asks_again_behind_the_pause(swept: Swept) -> None:
         server = await asyncio.start_server(resting.answer, "127.0.0.1", 0)
         url, there = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", opened.environ["CRM_URL"]
         swept.crm.fault("drop-reply")
-        real = reconcile.endpoint_of
+        real = reconcile.reached
 
-        def elsewhere(*given: Any) -> Any:
-            return replace(real(*given), url=url if resting.reads < 1 else there)
+        async def elsewhere(*given: Any) -> Any:
+            return replace(await real(*given), url=url if resting.reads < 1 else there)
 
-        swept.patch.setattr(reconcile, "endpoint_of", elsewhere)
+        swept.patch.setattr(reconcile, "reached", elsewhere)
         async with swept.house.working():
             run_id = await submit(swept.house, swept.workflow, Order(number="1"), "r-1")
             await swept.house.until(run_id, lambda run: run.reason == "receiver" and resting.reads == 1)

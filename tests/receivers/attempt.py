@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +27,7 @@ class Attempt:
     operation_id: str = OPERATION
     url: str = ""
     exchange: Exchange | None = None
+    credential: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def key(self) -> str:
@@ -39,7 +40,7 @@ class Attempt:
 
     def ask(self, first_sent_at: datetime = LONG_AGO) -> Any:
         """For the contract's lookup."""
-        return OperationAsk(self.operation_id, self.key, first_sent_at, self.http)
+        return OperationAsk(self.operation_id, self.key, first_sent_at, self.http, self.credential)
 
     def sending(self, *, answered: Callable[[Exception], Told | None] | None = None) -> Sending:
         def kept(exchange: Exchange) -> None:

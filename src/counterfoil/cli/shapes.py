@@ -122,7 +122,14 @@ SHAPES: dict[str, str] = {
         "{operation, receiver, environment, gate, drill_at, drill_digest, drill_age_seconds, "
         "drilled:[{workflow, workflow_version, contract_digest}], undrilled_version, waiver:WAIVER}"
     ),
-    "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
+    "RESTORE": (
+        "{recognised_by, sentence, suspended, in_doubt, adopted, orphans, state, restored_at, incarnation, asked, unasked, not_askable, "
+        "doubts:[{operation_id, number, run_id, operation, receiver, status, showed, owner, next_action:NEXT}]}"
+    ),
+    "RECONCILED": (
+        "{asked, asked_before, closed:{succeeded, failed}, in_doubt, unreachable:[receiver], left, not_askable:{WHY: count}, "
+        "incidents:[incident_id], adopted, problems:{operation: text}}, WHY: no_code|no_lookup|no_address|follows|incident"
+    ),
     "ROLE": "{role, built_in, named, people:[name], grants:[GRANT], narrowed}",
     "GRANT": (
         "{grant_id, role, verb, workflow, operation, kind, up_to:{minor, currency}, granted_by, granted_at, withdrawn_at}"

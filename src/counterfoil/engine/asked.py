@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from counterfoil.model.codec import compact, digest_of
-from counterfoil.store.journaling import written
+from counterfoil.store.journaling import written_list
 
 
 def input_digest(bound: Sequence[Any]) -> str:
     """Of a call's inputs as JSON."""
-    return hashlib.sha256(written(list(bound)).encode()).hexdigest()[:32]
+    return hashlib.sha256(written_list(bound).encode()).hexdigest()[:32]
 
 
 def decision_digest(plain: Any, prompt: str, policy: str | None) -> str:

@@ -7,6 +7,7 @@ reserve as used: it is counted as unmeasured.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, cast
 
 from counterfoil.engine.definitions import Registry
@@ -96,7 +97,7 @@ def handed_on(budget: dict[str, Any], parent: RunRecord) -> dict[str, Any]:
 
 def shares_of(registry: Registry, run: RunRecord, called: str, now: int) -> tuple[Share, ...]:
     """Every budget that a call of this name draws on. The business day is the one in which it is asked for (`now`)."""
-    budget: dict[str, Any] = parsed(run.budget)
+    budget = budget_of(run)
     own = own_limits(budget)
     shares = [Share(OF_RUN, Scope.RUN, run.run_id, own, budget["owner"])] if own else []
     for shared in registry.budgets.values():
@@ -107,13 +108,30 @@ def shares_of(registry: Registry, run: RunRecord, called: str, now: int) -> tupl
     return tuple(shares)
 
 
-def own_limits(budget: dict[str, Any]) -> dict[str, int]:
+def draws_on_none(registry: Registry, run: RunRecord) -> bool:
+    """Whether no call of the run draws on any budget that has a row, as for most runs."""
+    return not registry.budgets and not own_limits(budget_of(run))
+
+
+def budget_of(run: RunRecord) -> Mapping[str, Any]:
+    """A run's own budget, to be read only: runs of one workflow share what was parsed."""
+    return _budget_in(run.budget)
+
+
+@lru_cache(maxsize=256)
+def _budget_in(text: str) -> Mapping[str, Any]:
+    # Every step asks what is left of it; nearly all runs of a workflow have the same.
+    read: dict[str, Any] = parsed(text)
+    return read
+
+
+def own_limits(budget: Mapping[str, Any]) -> dict[str, int]:
     """The limits of a run's own budget that have a row: tokens, and calls by name."""
     tokens: dict[str, int] = {"tokens": budget["tokens"]} if budget.get("tokens") is not None else {}
     return tokens | {CALLS + name: limit for name, limit in budget.get("calls", {}).items()}
 
 
-def run_limits(budget: dict[str, Any]) -> dict[str, int]:
+def run_limits(budget: Mapping[str, Any]) -> dict[str, int]:
     """All limits of a run's own budget, by kind."""
     return {kind: budget[kind] for kind in ("attempts", "elapsed_us", "spend_micros")} | own_limits(budget)
 
@@ -186,7 +204,7 @@ def spent_by(
     rows: Mapping[str, BudgetRecord | None], run: RunRecord, shares: Iterable[Share], need: Figures, now: int
 ) -> Spent | None:
     """The same of rows that were read already, by budget id."""
-    budget: dict[str, Any] = parsed(run.budget)
+    budget = budget_of(run)
     own = budget_left(budget, run, now, spend_reserve=need.get("spend_micros", 0))
     if own is not None:
         return Spent(own, "", budget["owner"])

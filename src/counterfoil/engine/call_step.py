@@ -6,7 +6,7 @@ from typing import Any
 
 from counterfoil.engine.asked import input_digest
 from counterfoil.engine.branches import Wait
-from counterfoil.engine.budgets import Share, Spent, held_by, shares_of, spent_by
+from counterfoil.engine.budgets import Share, Spent, budget_of, draws_on_none, held_by, shares_of, spent_by
 from counterfoil.engine.definitions import Step, dumped, loaded, signature_of, step_of
 from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
@@ -15,7 +15,7 @@ from counterfoil.engine.invoke import invoke
 from counterfoil.engine.steps import CountTry, DrawCall, EndStep
 from counterfoil.model import ids
 from counterfoil.model.budget import BudgetRecord
-from counterfoil.model.codec import BODY_LIMIT, parsed
+from counterfoil.model.codec import BODY_LIMIT
 from counterfoil.model.errors import Refused, StepFailed
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.origin import identity_generation
@@ -74,8 +74,12 @@ async def tried(
 ) -> Outcome:
     """Try until it ends: a result, a final failure, or a budget that is spent."""
     while True:
-        await room_for_a_try(execution, position, spec, first=_may_be_spent(execution, spec.called))
-        timed = await _paid_for(execution, position, spec, digest)
+        first = _may_be_spent(execution, spec.called)
+        if first or position in execution.journal.tries:
+            await room_for_a_try(execution, position, spec, first=first)
+        timed: tuple[str, ...] = ()
+        if not draws_on_none(execution.opened.registry, execution.run):
+            timed = await _paid_for(execution, position, spec, digest)
         await execution.owned(one_try(execution, position, spec, digest, once, timed))
         outcome = execution.journal.ended.get(position)
         if outcome is not None:
@@ -156,10 +160,10 @@ async def room_for_a_try(execution: Execution, position: str, spec: Step, *, fir
 
 def _may_be_spent(execution: Execution, called: str) -> bool:
     """Whether the figures are worth a look before a first try: most steps pay nothing for their budget."""
-    run, journal = execution.run, execution.journal
-    if run.failed_tries or journal.tries or any(record.attempts for record in execution.operations.values()):
+    run, operations = execution.run, execution.operations
+    if run.failed_tries or execution.journal.tries or (operations and any(o.attempts for o in operations.values())):
         return True
-    if budget_left(parsed(run.budget), run, execution.opened.clock.now_us()) is not None:
+    if budget_left(budget_of(run), run, execution.opened.clock.now_us()) is not None:
         return True
     return any(TIMED.intersection(share.limits) for share in shares_here(execution, called))
 
@@ -227,7 +231,8 @@ async def _drawn(execution: Execution, verb: DrawCall) -> bool:
 
 def shares_here(execution: Execution, called: str) -> tuple[Share, ...]:
     """The budgets that a call of this name draws on, begun now."""
-    return shares_of(execution.opened.registry, execution.run, called, execution.opened.clock.now_us())
+    registry, run = execution.opened.registry, execution.run
+    return () if draws_on_none(registry, run) else shares_of(registry, run, called, execution.opened.clock.now_us())
 
 
 def held_here(execution: Execution, call: str) -> tuple[str, ...]:

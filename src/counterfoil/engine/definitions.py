@@ -5,8 +5,8 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache
-from typing import Any, Generic, Literal, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -51,11 +51,48 @@ class Keyring:
     name: str
 
 
+Reference = Env | SecretFile | Keyring
+Resolve = Callable[[Reference], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A credential as it is here and now, for one attempt or one question; never stored.
+
+    `headers` go out, `values` are what an SDK is given, `identity` is what its digest in an attempt is made of, and
+    `secrets` must not be kept where they come back.
+    """
+
+    headers: dict[str, str]
+    values: dict[str, str]
+    identity: str
+    secrets: tuple[str, ...]
+
+
+class Credential(Protocol):
+    """A credential by reference. `blocks`: reading it may take its time, as of a file or a keyring."""
+
+    @property
+    def blocks(self) -> bool: ...
+
+    def held(self, read: Resolve) -> Held: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Bearer:
     """A credential by reference: sent as `Authorization: Bearer ...`, never stored."""
 
-    token: Env | SecretFile | Keyring
+    token: Reference
+
+    @property
+    def blocks(self) -> bool:
+        """Whether reading it may take its time."""
+        return not isinstance(self.token, Env)
+
+    def held(self, read: Resolve) -> Held:
+        """As it is now. Raises Refused(setting_missing, credential_missing)."""
+        token = read(self.token)
+        return Held({"Authorization": f"Bearer {token}"} if token else {}, {"token": token}, token, (token,))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -67,13 +104,13 @@ class SignedBy:
     """
 
     scheme: Literal["standard", "stripe", "github"]
-    secrets: tuple[Env, ...]
+    secrets: tuple[Reference, ...]
     tolerance: timedelta
 
     def __init__(
         self,
         scheme: Literal["standard", "stripe", "github"],
-        *secrets: Env,
+        *secrets: Reference,
         tolerance: timedelta = timedelta(minutes=5),
     ) -> None:
         object.__setattr__(self, "scheme", scheme)
@@ -85,7 +122,7 @@ class SignedBy:
 class ReceiverDefinition:
     name: str
     url: str | Env
-    credential: Bearer | None
+    credential: Credential | None
     environment: str
     concurrency: int | None = None  # attempts at once, over all workers
     rate: Rate | None = None
@@ -184,14 +221,10 @@ def step(*, retry: Retry | None = None, timeout: timedelta | None = None, name: 
     return mark
 
 
+@lru_cache(maxsize=4096)
 def step_of(function: Callable[..., Any]) -> Step:
     marked: Step | None = getattr(function, "__counterfoil_step__", None)
-    return marked or _unmarked(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
-
-
-@cache
-def _unmarked(name: str) -> Step:
-    return Step(name)
+    return marked or Step(getattr(function, "__qualname__", type(function).__name__).rpartition(".")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +236,8 @@ class Signature:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Plain JSON of what a call was given, by position; raises Refused(unserializable)."""
+        if not kwargs:
+            return [dumped(each, value, where=name) for (name, each), value in zip(self.inputs, args, strict=False)]
         names = [name for name, _ in self.inputs]
         given = dict(zip(names, args, strict=False)) | kwargs
         return [dumped(adapter, given[name], where=name) for name, adapter in self.inputs if name in given]
@@ -222,6 +257,9 @@ def dumped(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
 
 
 def loaded(adapter: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    schema = adapter.core_schema
+    if len(schema) == 1 and type(value) is _PLAIN.get(schema["type"]):
+        return value  # a bare type, and it is one
     try:
         return (
             adapter.validate_python(value)

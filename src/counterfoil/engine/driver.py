@@ -28,6 +28,8 @@ from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
+_NOT_HERE = frozenset({"credential_missing", "setting_missing", "tool_missing"})  # another process may have it
+
 
 async def drive(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:
     """Returns when the operation is closed. A doubt that only a person moves is a demand, and waits."""
@@ -40,14 +42,35 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
         if operation_id in execution.journal.closings:
             execution.demands.note(f"operation {operation_id}", None)
             return
-        await execution.owned(_prove_senders_gone(execution, operation, record))
-        target = here(execution.opened, operation, execution.operations[operation_id])
-        advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
-        execution.catch_up()
-        if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
-            return  # the workflow hears ReviewExpired; whether another review is opened is its decision
-        if await _done(execution, operation, advanced, target, branch, seen):
-            return
+        try:
+            if await _moved(execution, operation, record, branch, seen):
+                return
+        except Refused as refused:
+            if refused.code not in _NOT_HERE:
+                raise
+            await _hold(execution, record, refused, branch, seen)
+
+
+async def _moved(
+    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, branch: Branch, seen: int
+) -> bool:
+    """One ruling, and what it says. True when nothing is left to do. Raises Refused where its receiver cannot be reached here."""
+    await execution.owned(_prove_senders_gone(execution, operation, record))
+    target = await here(execution.opened, operation, execution.operations[record.operation_id])
+    advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
+    execution.catch_up()
+    if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
+        return True  # the workflow hears ReviewExpired; whether another review is opened is its decision
+    return await _done(execution, operation, advanced, target, branch, seen)
+
+
+async def _hold(execution: Execution, record: OperationRecord, refused: Refused, branch: Branch, seen: int) -> None:
+    """It is neither asked about nor sent from here, and stays as it is: its owner hears why, and a worker that can takes it up."""
+    detail = f"op-{record.number} ({record.name}) is held. {refused.message}"
+    owner = _owner(execution, record, ParkReason.NO_WORKER)
+    execution.demands.note(f"operation {record.operation_id}", Demand(ParkReason.NO_WORKER, detail, owner))
+    now = execution.opened.clock.now_us()
+    await execution.wait(Wait("receiver", record.operation_id, now, None, None, detail), branch=branch, seen=seen)
 
 
 async def _done(
@@ -213,6 +236,6 @@ async def _prove_senders_gone(execution: Execution, operation: Operation[Any, An
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
     gone = senders_gone(attempts, execution.worker_id, lambda held: holder_is_gone(opened.locks, held))
     if gone:
-        target = here(execution.opened, operation, record)
+        target = await here(execution.opened, operation, record)
         await execution.write(SenderGone(execution.run.run_id, target, gone))
         execution.catch_up()

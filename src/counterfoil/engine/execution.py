@@ -22,6 +22,7 @@ from counterfoil.store.port import StorageError
 
 T = TypeVar("T")
 
+_BEGINNING = frozenset({EntryKind.SUBMITTED, EntryKind.STARTED})  # a whole record of no others has no operation
 _WRITES = (EntryKind.PREPARED, EntryKind.CHILD)  # what opens a write, or a run that may write
 
 
@@ -69,7 +70,8 @@ class Execution:
             entries = reader.entries(self.run.run_id, after=self.journal.seen)
             if not entries:
                 return
-            self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
+            if self.journal.seen >= 0 or not _BEGINNING.issuperset(entry.kind for entry in entries):
+                self.operations = {o.operation_id: o for o in reader.find(OperationRecord, "run_id", self.run.run_id)}
         if not self.run.cancel_asked and any(entry.kind is EntryKind.CANCEL_ASKED for entry in entries):
             self.leaving = True
             self.cancelled.set()

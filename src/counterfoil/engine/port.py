@@ -211,6 +211,11 @@ class Call(Protocol):
     attempt: int
 
     @property
+    def credential(self) -> Mapping[str, str]:
+        """The values of the receiver's credential by name (`token`; `user`, `password`; ...), for an SDK. None is stored."""
+        ...
+
+    @property
     def http(self) -> Sender:
         """Sends the one write of this attempt, with key and credential; and reads."""
         ...
@@ -230,6 +235,11 @@ class Ask(Protocol):
     operation_id: str
     key: str | None
     first_sent_at: datetime
+
+    @property
+    def credential(self) -> Mapping[str, str]:
+        """As of a call."""
+        ...
 
     @property
     def http(self) -> Reader:

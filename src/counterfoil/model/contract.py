@@ -12,12 +12,14 @@ from counterfoil.model.contract_checks import contradictions, gaps, refusal_at_s
 from counterfoil.model.contract_parts import (
     Found,
     IdempotencyKey,
+    Listed,
     Lookup,
     Meaning,
     Provenance,
     Reference,
     Rule,
     Seen,
+    Stretch,
     Version,
     Webhook,
     When,
@@ -28,12 +30,14 @@ __all__ = [
     "Contract",
     "Found",
     "IdempotencyKey",
+    "Listed",
     "Lookup",
     "Meaning",
     "Provenance",
     "Reference",
     "Rule",
     "Seen",
+    "Stretch",
     "Version",
     "Webhook",
     "When",
@@ -127,7 +131,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in cast(Sequence[Any], value)]
     if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        plain = {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        # It came later: a contract that does not list has the digest that it had.
+        return {name: said for name, said in plain.items() if name != "lists" or said is not None}
     if callable(value):
         return f"{value.__module__}:{value.__qualname__}"
     return value

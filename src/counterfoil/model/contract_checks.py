@@ -21,7 +21,7 @@ from counterfoil.model.errors import Refused
 if TYPE_CHECKING:
     from counterfoil.model.contract import Contract
 
-COUNTS = frozenset({"type", "reference", "credential", "created_after_first_send", "seen_twice"})
+COUNTS = frozenset({"reference", "credential", "seen_twice"})
 SCOPES = frozenset({"credential", "session", "region", "endpoint"})
 CLASSES = frozenset({"2xx", "4xx", "5xx"})
 _CONFIDENCE = frozenset({"documented", "inferred", "unknown"})
@@ -236,19 +236,27 @@ def _lookup(lookup: Lookup) -> Clauses:
 
 
 def _counts(contract: Contract) -> Clauses:
-    unknown = sorted(contract.counts_as - COUNTS)
-    once = contract.lookup is None or contract.lookup.visible_within is None
-    return [
+    """The first thing that is wrong: each next one presupposes it."""
+    counts, lookup = contract.counts_as, contract.lookup
+    unknown = sorted(counts - COUNTS)
+    borne = contract.reference is not None or (lookup is not None and lookup.finds_by in ("operation_id", "key"))
+    wrong: Clauses = [
         (bool(unknown), f"counts_as holds {unknown}; known are {sorted(COUNTS)}"),
+        (bool(counts) and lookup is None, "counts_as is given and there is no lookup: nobody counts"),
         (
-            "reference" in contract.counts_as and contract.reference is None,
-            "counts_as compares our reference and the contract stamps none",
+            bool(counts) and "reference" not in counts,
+            "counts_as leaves out reference: without it no record is certainly ours",
         ),
         (
-            "seen_twice" in contract.counts_as and once,
+            "reference" in counts and not borne,
+            "counts_as compares our reference, and the contract stamps none and no lookup finds by it",
+        ),
+        (
+            "seen_twice" in counts and (lookup is None or lookup.visible_within is None),
             "counts_as wants a record seen twice and no lookup says how far apart (visible_within)",
         ),
     ]
+    return [each for each in wrong if each[0]][:1]
 
 
 def _provenance(provenance: Provenance, contract: Contract) -> Clauses:

@@ -140,7 +140,8 @@ class Lookup:
     `visible_within`: an effect shows in the lookup after this time. `arrives_within`: how long after its sender's end a
     request may still arrive. `absence_authorises`: None means yes exactly if consistency and both times are given.
     `finds_by`: a record found by our "operation_id" or "key" is ours though its content is not compared; by "content", or
-    unknown, only equal content counts. `pause`: before the receiver is asked again.
+    unknown, only equal content counts. `pause`: before the receiver is asked again. `lists`: called with a ListAsk, gives a
+    Stretch of everything that bears our operation ids and came into being since a time; it is asked after a restore.
     """
 
     function: "Callable[[Any, Any], Coroutine[Any, Any, Seen[Any]] | Seen[Any]] | str"
@@ -151,6 +152,7 @@ class Lookup:
     absence_authorises: bool | None = None
     finds_by: Literal["operation_id", "key", "content"] | None = None
     pause: timedelta = timedelta(seconds=10)
+    lists: "Callable[[Any], Coroutine[Any, Any, Stretch[Any]] | Stretch[Any]] | str | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,13 +190,17 @@ class Provenance:
 
 
 class Found(Generic[R]):
-    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only)."""
+    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only).
 
-    __slots__ = ("payload", "receipt")
+    `made_by`: who made it, as the receiver names them; None: it does not say. A sweep compares it.
+    """
 
-    def __init__(self, receipt: R, *, payload: BaseModel | None = None) -> None:
+    __slots__ = ("made_by", "payload", "receipt")
+
+    def __init__(self, receipt: R, *, payload: BaseModel | None = None, made_by: str | None = None) -> None:
         self.receipt = receipt
         self.payload = payload
+        self.made_by = made_by
 
 
 class Seen(Generic[R]):
@@ -205,6 +211,27 @@ class Seen(Generic[R]):
     def __init__(self, records: Sequence[Found[R]], *, complete: bool) -> None:
         self.records = tuple(records)
         self.complete = complete
+
+
+class Listed(Generic[R]):
+    """A record that bears our number: `operation_id` as it was stamped, its receipt, and its content where that shows."""
+
+    __slots__ = ("operation_id", "payload", "receipt")
+
+    def __init__(self, operation_id: str, receipt: R, *, payload: BaseModel | None = None) -> None:
+        self.operation_id = operation_id
+        self.receipt = receipt
+        self.payload = payload
+
+
+class Stretch(Generic[R]):
+    """One page of a listing. `after` is given back for the next one; None at the end."""
+
+    __slots__ = ("after", "records")
+
+    def __init__(self, records: Sequence[Listed[R]], *, after: str | None = None) -> None:
+        self.records = tuple(records)
+        self.after = after
 
 
 THERE: EllipsisType = ...  # a body condition: there, and not null, false or empty

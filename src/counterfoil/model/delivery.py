@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+# The type of what a listing showed after a restore: no message, and no contract names it.
+LISTED = "counterfoil.listed"
+
 
 class DeliveryState(StrEnum):
     """How far a delivery came. It is worked out again from the stored bytes at any time, so it is no evidence."""

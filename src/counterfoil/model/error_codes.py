@@ -369,11 +369,6 @@ _ALL = (
         "Nothing was done. It is free when that one is through, or gone.",
     ),
     ErrorCode(
-        "hold_lost",
-        "{name} is held no longer: the connection that held it is lost, and another process may hold it now.",
-        "Nothing was done by this call. Leave the block, and begin anew from what is stored.",
-    ),
-    ErrorCode(
         "thread_not_held",
         "The graph's thread {thread} goes on without being held, so another process may go on with it at the same time.",
         "Nothing was sent. Invoke the graph inside `with holding_thread(app, config):`.",

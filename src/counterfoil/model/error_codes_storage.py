@@ -65,6 +65,11 @@ STORAGE = (
         "recognised as a restore is finished with `counterfoil restore finish`.",
     ),
     ErrorCode(
+        "hold_lost",
+        "{name} is held no longer: the connection that held it is lost, and another process may hold it now.",
+        "Nothing was done by this call. Leave the block, and begin anew from what is stored.",
+    ),
+    ErrorCode(
         "unsupported_pooler",
         "The pooler before {location} does not keep a transaction on one connection: {problem}.",
         "Nothing was changed. Let it pool transactions or sessions, or give the server's own address.",
@@ -130,5 +135,10 @@ STORAGE = (
         "not_paused",
         "The receiver {receiver} is not paused.",
         "See `counterfoil receivers status`; nothing was changed.",
+    ),
+    ErrorCode(
+        "doubts_left",
+        "{count} operations are in doubt, and nobody has accepted that in writing: {shown}.",
+        "Sending is still suspended. Ask with `counterfoil restore reconcile`; accept what is left with `restore finish --accept`.",
     ),
 )

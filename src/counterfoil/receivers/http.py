@@ -107,10 +107,11 @@ class Sender:
         contract: Contract,
         gate: Gate,
         timeout_s: float,
+        secrets: tuple[str, ...] = (),
     ) -> None:
         self._url = url
         self._credential = headers
-        self._secrets = secrets_of(headers)
+        self._secrets = secrets_of(headers, secrets)
         self._contract = contract
         self._gate = gate
         self._timeout = timeout_s
@@ -165,7 +166,7 @@ class Sender:
         """A read. Raises LookupUnreachable."""
         stamped = at_version(self._contract, params, headers)
         try:
-            return await _read(self._url, path, *stamped, self._credential, self._timeout)
+            return await _read(self._url, path, *stamped, self._credential, self._secrets, self._timeout)
         except LookupUnreachable as unreachable:
             self.unread = unreachable.exchange or self.unread
             raise
@@ -261,10 +262,12 @@ class Reader:
         timeout_s: float,
         contract: Contract | None = None,
         before: Callable[[], None] | None = None,
+        secrets: tuple[str, ...] = (),
     ) -> None:
         self._url = url
         self._contract = contract
         self._headers = headers
+        self._secrets = secrets_of(headers, secrets)
         self._timeout = timeout_s
         self._before = before
         self.unread: Exchange | None = None
@@ -282,7 +285,7 @@ class Reader:
         if self._before is not None:
             self._before()
         try:
-            return await _read(self._url, path, *stamped, self._headers, self._timeout)
+            return await _read(self._url, path, *stamped, self._headers, self._secrets, self._timeout)
         except LookupUnreachable as unreachable:
             self.unread = unreachable.exchange or self.unread
             raise
@@ -327,9 +330,10 @@ async def _read(
     params: Mapping[str, Any] | None,
     headers: Mapping[str, str],
     credential: Mapping[str, str],
+    secrets: tuple[str, ...],
     timeout_s: float,
 ) -> Reply:
-    wire, secrets = Wire(lambda: None), secrets_of(credential)
+    wire = Wire(lambda: None)
     names = {name.lower() for name in credential}
     head = {name: value for name, value in headers.items() if name.lower() not in names} | {**credential, **_FIXED}
     async with _client(timeout_s) as client:

@@ -22,7 +22,7 @@ LOSSES = 2  # a model call that was lost so often with its worker is not asked a
 TIMED = frozenset({"attempts", ELAPSED})  # known only afterwards: spent once the limit is reached
 
 
-def budget_left(budget: dict[str, Any], run: RunRecord, now: int, *, spend_reserve: int = 0) -> ParkReason | None:
+def budget_left(budget: Mapping[str, Any], run: RunRecord, now: int, *, spend_reserve: int = 0) -> ParkReason | None:
     """None while something is left, else the reason to stop. `spend_reserve` is what the next model call may cost, in micro-USD."""
     if run.failed_tries >= budget["attempts"]:
         return ParkReason.BUDGET_ATTEMPTS

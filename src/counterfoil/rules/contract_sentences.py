@@ -187,11 +187,25 @@ def _traces(contract: Contract) -> list[str]:
     else:
         told.append("Our operation id is not stamped on it by us.")
     told += map(_message, contract.receipts) if contract.receipts else ["No message that it sends by itself is read."]
-    if contract.counts_as:
-        told.append(f"A sweep counts a record as ours by {', '.join(sorted(contract.counts_as))}.")
-    else:
-        told.append("A sweep can only give notice of records: nothing says which are ours.")
-    return told
+    return [*told, _counted(contract)]
+
+
+def _counted(contract: Contract) -> str:
+    if contract.lookup is None:
+        return "Nothing is counted after it was closed: the receiver cannot be asked."
+    if "reference" not in contract.counts_as:
+        if contract.precondition is not None or contract.lookup.finds_by == "key":
+            return "After it was closed it is counted again; one place holds one record, so a second one is a notice."
+        return (
+            "After it was closed its records are counted; a second one is a notice, since nothing says that it is ours."
+        )
+    more = "".join(
+        (
+            ", made by whoever made the first" if "credential" in contract.counts_as else "",
+            ", and still there at a second look" if "seen_twice" in contract.counts_as else "",
+        )
+    )
+    return f"After it was closed its records are counted; a second one that carries our id{more} is an incident."
 
 
 def _message(webhook: Webhook) -> str:

@@ -1,8 +1,9 @@
 """How entries and the changes they carry are written: every change of evidence stands in the journal."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from json import JSONEncoder
-from typing import Any
+from typing import Any, cast
 
 from counterfoil.model.errors import Refused
 from counterfoil.model.journal import Entry, chained
@@ -27,9 +28,25 @@ class Written(str):
 ENTRY_LIMIT = 1024 * 1024  # bytes of one entry; bodies have smaller limits of their own
 
 
+# What most inputs of steps are. An encoder is made anew for each value, which costs more than such a value.
+_SIMPLE: dict[type[Any], Callable[[Any], str]] = {str: _encode, int: int.__repr__, type(None): lambda _: "null"}
+
+
 def written(data: Any) -> Written:
     """Text that can be stored. Raises TypeError, ValueError or RecursionError for what is no JSON."""
-    text = _encode(data)
+    return _storable(_text(data), data)
+
+
+def written_list(values: Sequence[Any]) -> Written:
+    """As `written`, of these values as one list."""
+    return _storable(f"[{','.join([_text(each) for each in values])}]", list(values))
+
+
+def _text(data: Any) -> str:
+    return _SIMPLE.get(cast("type[Any]", type(data)), _encode)(data)
+
+
+def _storable(text: str, data: Any) -> Written:
     if not text.isascii():
         try:
             text.encode()

@@ -9,7 +9,6 @@ from counterfoil.store.migrate import newest
 from counterfoil.store.postgres_address import PostgresAddress
 from counterfoil.store.postgres_connection import identify, open_connection, quoted, text
 from counterfoil.store.postgres_errors import storage_error
-from counterfoil.store.postgres_turn import key_of, parts_of
 
 
 def statements_for(schema: str, worker: str, console: str) -> str:
@@ -17,7 +16,6 @@ def statements_for(schema: str, worker: str, console: str) -> str:
     written = (files("counterfoil.store") / "sql" / "postgres" / "roles" / "grants.sql").read_text("utf-8")
     names = {"schema": quoted(schema), "worker": quoted(worker), "console": quoted(console)}
     names |= {"worker_text": _literal(worker), "console_text": _literal(console)}
-    names |= {part: str(half) for part, half in parts_of(key_of(schema)).items()}
     for name, value in names.items():
         written = written.replace(f"{{{name}}}", value)
     return written

@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg import errors
 
-from counterfoil.store.postgres_connection import Connection, Cursor, asked, quoted, text
+from counterfoil.store.postgres_connection import Connection, Cursor, asked, quoted
 
 STATEMENT_SECONDS = 60.0
 
@@ -41,21 +41,10 @@ class Turn:
     def end_silent_holder(self, connection: Connection) -> tuple[bool, list[str]]:
         """Whether a holder of the lock that stands still was ended; else who holds it. Raises psycopg.Error."""
         parts = parts_of(self._given["key"])
-        with suppress(errors.InsufficientPrivilege):
-            if self._ended_by_owner(connection):
-                return True, []
         with suppress(errors.InsufficientPrivilege):  # of another role: then it is named
             if asked(connection, "end_silent_holder", parts | {"least": self._given["frozen"]}).fetchall():
                 return True, []
         return False, holders(connection, parts)
-
-    def _ended_by_owner(self, connection: Connection) -> bool:
-        """Another role's session is not ours to see or to end: what `database roles` has left does it as the ledger's owner."""
-        named = f"{self._given['path']}.counterfoil_end_silent_holder"
-        if not asked(connection, "may_call", {"function": f"{named}(interval)"}).fetchall()[0][0]:
-            return False
-        call = text(f"SELECT {named}(%s::interval)")  # the schema's name, quoted
-        return bool(connection.execute(call, [self._given["frozen"]]).fetchall()[0][0])
 
 
 def parts_of(key: int) -> dict[str, Any]:

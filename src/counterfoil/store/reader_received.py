@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from counterfoil.model.codec import compact
-from counterfoil.model.delivery import DeliveryRecord, SweepRecord
+from counterfoil.model.delivery import LISTED, DeliveryRecord, SweepRecord
 from counterfoil.model.operation import OperationRecord
 from counterfoil.store.questions import Questions
 from counterfoil.store.tables import BY_RECORD
@@ -40,6 +40,11 @@ class SqlReceived:
         asked = {"text": start, "text_end": start + "~", "number": whole, "limit": limit}
         found = list(map(BY_RECORD[DeliveryRecord].row, self._questions.ask("delivery_named", asked)))
         return [each for each in found if each.delivery_id == text] or found
+
+    def listed(self, *, orphans: bool = False) -> int:
+        """How many were adopted."""
+        ((count,),) = self._questions.ask("count_listed", {"type": LISTED, "orphans": int(orphans)})
+        return count
 
     def to_enrol(self, since: int, limit: int) -> list[OperationRecord]:
         """Closed operations that no sweep knows."""

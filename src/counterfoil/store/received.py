@@ -20,6 +20,10 @@ class ReceivedReader(Protocol):
         """Messages, newest first, and where the next page begins. `orphans`: only those that nobody has weighed."""
         ...
 
+    def listed(self, *, orphans: bool = False) -> int:
+        """How many records were adopted after restores; `orphans`: those that no operation was planned for since, unweighed."""
+        ...
+
     def orphans(self) -> dict[str, int]:
         """How many orphans nobody has weighed, by receiver."""
         ...

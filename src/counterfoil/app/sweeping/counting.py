@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
-from counterfoil.app.sweeping.enrolling import DAY_US, MINUTE_US, NAME, PAUSES_US, delay_us
+from counterfoil.app.sweeping.enrolling import DAY_US, MINUTE_US, NAME, PAUSES_US
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.failures import said
 from counterfoil.engine.lookups import RecordLookup
@@ -14,11 +15,11 @@ from counterfoil.engine.sweeps import KeepSweeps
 from counterfoil.model.codec import parsed
 from counterfoil.model.delivery import SweepRecord
 from counterfoil.model.errors import Refused
-from counterfoil.model.operation import OperationRecord, OperationStatus
+from counterfoil.model.operation import OperationRecord
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.evidence import Sighting, judge_sightings
+from counterfoil.rules.witness import Witnessed, second_look, weigh
 from counterfoil.store.port import Reader, StorageError
 
 AGAIN_US = 15 * MINUTE_US  # after a receiver that was out of reach, and after a question that could not be put
@@ -80,25 +81,24 @@ async def _weighed(
     kept = replace(
         sweep, asked=asked, asked_at=now, next_at=next_at, count=len(references), problem=None, notice=None, since=None
     )
-    speaks = _speaks(operation, record, shown)
     with opened.read() as reader:
         known = _is_known(reader, record, references)
         note = _whose(reader, record, references)
-    if not speaks or known:
+        ours = {receipt.reference for receipt in reader.find(ReceiptRecord, "operation_id", record.operation_id)}
+    contract, seen_since = operation.contract, now if sweep.since is None else sweep.since
+    seen = [Witnessed(each["reference"], each["digest"], each.get("by")) for each in shown.found]
+    weighed = weigh(contract, record.status, record.payload_digest, seen, ours, now - seen_since)
+    if known or weighed.result == "fits":
         return Counted(await _kept(opened, kept), record)
-    if record.status is OperationStatus.SUCCEEDED and "reference" not in operation.contract.counts_as:
-        said = f"{len(references)} records, and the contract does not say that each carries our reference"
-        return Counted(await _kept(opened, replace(kept, notice=f"{said}: {', '.join(references)}"[:1_000])), record)
-    delay = max(delay_us(operation.contract), MINUTE_US)
-    seen_since = sweep.since if sweep.since is not None else now
-    if "seen_twice" in operation.contract.counts_as and now < seen_since + delay:
-        # Once may be the lookup's own doing: it is asked again a lookup delay later, and that counts as the same question.
-        return Counted(
-            await _kept(opened, replace(kept, asked=sweep.asked, next_at=now + delay, since=seen_since)), record
-        )
+    if weighed.result == "notice":
+        notice = f"{weighed.why}: {', '.join(references)}"[:1_000]
+        return Counted(await _kept(opened, replace(kept, notice=notice)), record)
+    if weighed.result == "again":  # as the same question
+        later = now + second_look(contract) // timedelta(microseconds=1)
+        return Counted(await _kept(opened, replace(kept, asked=sweep.asked, next_at=later, since=seen_since)), record)
     await opened.write(
         RecordLookup(
-            record.run_id, here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
+            record.run_id, await here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
             note=note,
         )
     )  # fmt: skip
@@ -106,13 +106,6 @@ async def _weighed(
         changed = reader.get(OperationRecord, record.operation_id) or record
     incident = changed.incident_id if changed.incident_id != record.incident_id else None
     return Counted(await _kept(opened, kept), changed, incident)
-
-
-def _speaks(operation: Operation[Any, Any], record: OperationRecord, shown: Shown) -> bool:
-    """Whether what was seen speaks against the closing, by the rules that judge every lookup."""
-    seen = [Sighting(each["reference"], each["digest"]) for each in shown.found]
-    judged = judge_sightings(operation.contract, record.payload_digest, seen)
-    return judged == "several" or (judged == "match" and record.status is OperationStatus.FAILED)
 
 
 def _is_known(reader: Reader, record: OperationRecord, references: Sequence[str]) -> bool:

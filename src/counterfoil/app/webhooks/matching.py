@@ -10,7 +10,7 @@ from counterfoil.engine.deliveries import RecordDelivery, SetAside
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import LONGEST_REFERENCE
 from counterfoil.model.codec import parsed, storable
-from counterfoil.model.delivery import DeliveryRecord, DeliveryState
+from counterfoil.model.delivery import LISTED, DeliveryRecord, DeliveryState
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.receipt import ReceiptRecord
@@ -39,8 +39,8 @@ async def match(opened: Opened, delivery_id: str) -> DeliveryRecord:
         delivery = reader.get(DeliveryRecord, delivery_id)
     if delivery is None:
         raise Refused("not_found", what="delivery", id=delivery_id)
-    if delivery.operation_id is not None:
-        return delivery
+    if delivery.operation_id is not None or delivery.type == LISTED:
+        return delivery  # what a listing showed is taken in by the operation that bears its number
     body = await asyncio.to_thread(whole_body, opened, delivery)
     readings = heard(contracts_of(opened, delivery.receiver), body, parsed(delivery.headers))
     with opened.read() as reader:

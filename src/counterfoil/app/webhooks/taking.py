@@ -27,7 +27,9 @@ async def take(opened: Opened, receiver: str, headers: Mapping[str, str], body: 
     Raises Refused(webhook_refused), the same for every reason, Refused(malformed_json) for signed bytes that hold no JSON
     object, and StorageError: then whoever sent it must send it again.
     """
-    proven = _proven(opened, receiver, headers, body)
+    proven = await asyncio.to_thread(
+        _proven, opened, receiver, headers, body
+    )  # its secrets may lie in files, or in the keyring
     if proven is None:
         raise Refused("webhook_refused")
     said = _object(body)

@@ -59,7 +59,10 @@ class Begun:
 
 @dataclass(frozen=True)
 class Wait:
-    """What a call waits for, as the ledger shows it. Times are microseconds since 1970; `due_at` None: only an outside act."""
+    """What a call waits for, as the ledger shows it. Times are microseconds since 1970; `due_at` None: only an outside act.
+
+    `position` is the call's; `seen` the newest entry that it had looked at when it began to wait, None where it has not looked.
+    """
 
     kind: str
     id: str
@@ -69,13 +72,16 @@ class Wait:
     sentence: str
     owner: str
     owner_then: str | None
+    position: str = ""
+    seen: int | None = None
 
 
 @dataclass(frozen=True)
 class Call:
     """One call of `run`. Its position is `prefix` and `number`: the name in its branch, and how often it was called there.
 
-    `scopes` are the durable timeouts open around it: position and end. `others` is what other branches wait for meanwhile.
+    `scopes` are the durable timeouts open around it: position and end. `others` is what other branches wait for meanwhile, as the
+    workflow knew it when it had heard of the journal up to the entry `heard`.
     """
 
     kind: str
@@ -88,6 +94,7 @@ class Call:
     scopes: list[list[Any]] = field(default_factory=lambda: [])
     others: list[Wait] = field(default_factory=lambda: [])
     incarnation: int = 0  # as the run's beginning said; 0: it did not
+    heard: int = -1
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,8 @@ class Said:
     """The ledger's answer. `state` is one of:
 
     `done` with `value`; `failed` with `failure`, told by the entry `sequence`; `waits`: ask again when `due_at` has come or
-    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew.
+    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew;
+    `fired`, of what is recalled: this timeout was over.
     """
 
     state: str
@@ -124,6 +132,8 @@ class Said:
     sequence: int | None = None
     wait: Wait | None = None
     digest: str | None = None  # of the call's input, where the record alone answers
+    heard: int = -1  # the entry with which the run was let go of
+    stood: bool = False  # on record before it was asked for: no progress
 
 
 @dataclass(frozen=True)

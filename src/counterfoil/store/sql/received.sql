@@ -21,6 +21,11 @@ ORDER BY number DESC LIMIT :limit;
 -- how many orphans nobody has weighed
 SELECT receiver, count(*) FROM deliveries WHERE state = 'orphan' AND closed_at IS NULL GROUP BY receiver;
 
+-- name: count_listed
+-- what was adopted after restores, or of that what nothing was planned for since
+SELECT count(*) FROM deliveries
+WHERE type = :type AND (:orphans = 0 OR (state = 'orphan' AND closed_at IS NULL));
+
 -- name: delivery_named
 -- one delivery by its id, the start of it, or its number
 SELECT * FROM deliveries

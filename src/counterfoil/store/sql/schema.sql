@@ -102,6 +102,7 @@ CREATE TABLE runs (
     known_from INTEGER,
     held_for TEXT,
     slots TEXT,
+    asked_by TEXT,
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (

@@ -128,6 +128,7 @@ CREATE TABLE runs (
     known_from BIGINT,
     held_for TEXT COLLATE "C",
     slots TEXT COLLATE "C",
+    asked_by TEXT COLLATE "C",
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (

@@ -127,8 +127,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = 
 -- name: turn_holders
 -- who holds it: server process and client
 -- only here because: as above
-SELECT a.pid, coalesce(a.application_name, '') || CASE WHEN a.backend_start IS NULL THEN coalesce(' of the role ' || a.usename, '')
-    ELSE ' at ' || coalesce(a.client_addr::text, 'this host') END
+SELECT a.pid, coalesce(a.application_name, '') || ' at ' || coalesce(a.client_addr::text, 'this host')
 FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND l.classid::bigint = :high AND l.objid::bigint = :low;

@@ -52,16 +52,3 @@ CREATE TRIGGER counterfoil_reviews_opened AFTER INSERT ON {schema}.reviews
 DROP TRIGGER IF EXISTS counterfoil_entries_answered ON {schema}.entries;
 CREATE TRIGGER counterfoil_entries_answered AFTER INSERT ON {schema}.entries
     FOR EACH ROW WHEN (NEW.kind = 'answer') EXECUTE FUNCTION {schema}.counterfoil_people_answer();
-
--- A client that stands still in the middle of a batch is ended by whoever waits. Neither role sees the other's sessions, or may end them: the owner
--- does, for the lock of this ledger alone. An owner that is no superuser needs pg_read_all_stats and pg_signal_backend; without them the holder is named.
-CREATE OR REPLACE FUNCTION {schema}.counterfoil_end_silent_holder(silent_for interval) RETURNS boolean LANGUAGE sql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp AS $ended$
-    SELECT coalesce(bool_or(pg_terminate_backend(a.pid)), false)
-    FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
-    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND l.classid::bigint = {high} AND l.objid::bigint = {low} AND a.wait_event_type = 'Client'
-        AND clock_timestamp() - greatest(a.query_start, a.state_change) > greatest(silent_for, interval '2 seconds')
-$ended$;
-REVOKE ALL ON FUNCTION {schema}.counterfoil_end_silent_holder(interval) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION {schema}.counterfoil_end_silent_holder(interval) TO {worker}, {console};
