@@ -1,12 +1,9 @@
-"""What holds for every suite: Hypothesis repeats itself, no test may hang, and none is left out unseen."""
+"""What holds for every suite: Hypothesis repeats itself, and no test may hang."""
 
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from tests.left_out import failed_in_ci
 
 TESTS = Path(__file__).parent
 
@@ -25,17 +22,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("timeout") is None:
             suite = item.path.relative_to(TESTS).parts[0]
             item.add_marker(pytest.mark.timeout(LIMITS.get(suite, LIMIT_WITH_PROCESSES)))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    failed_in_ci(report)
-    return report
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    report = yield
-    failed_in_ci(report)
-    return report

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from counterfoil.app import App, Artifacts, Ledger, Submitted
     from counterfoil.client.client import Client
     from counterfoil.engine.blocking import blocking
-    from counterfoil.engine.credential import ApiKey, Basic, Named
     from counterfoil.engine.definitions import Bearer, Env, Keyring, Operation, SecretFile, SignedBy, Workflow, step
     from counterfoil.engine.document import Document, DocumentVersion
     from counterfoil.engine.port import Ask, Call, Run
@@ -37,12 +36,10 @@ if TYPE_CHECKING:
     from counterfoil.model.slots import Partition, Rate
 
 __all__ = [
-    "ApiKey",
     "App",
     "Artifact",
     "Artifacts",
     "Ask",
-    "Basic",
     "Bearer",
     "Breaker",
     "Budget",
@@ -60,7 +57,6 @@ __all__ = [
     "Ledger",
     "Lookup",
     "Money",
-    "Named",
     "Operation",
     "OperationFailed",
     "Owner",
@@ -96,7 +92,6 @@ _HOMES = {
     "app": ("App", "Artifacts", "Ledger", "Submitted"),
     "client.client": ("Client",),
     "engine.blocking": ("blocking",),
-    "engine.credential": ("ApiKey", "Basic", "Named"),
     "engine.definitions": ("Bearer", "Env", "Keyring", "Operation", "SecretFile", "SignedBy", "Workflow", "step"),
     "engine.document": ("Document", "DocumentVersion"),
     "engine.port": ("Ask", "Call", "Run"),

@@ -56,11 +56,7 @@ _KNOWN = {
     "COUNTERFOIL_OIDC_CLIENT_SECRET": ("", "the console's secret at the provider"),
     "COUNTERFOIL_OIDC_CLAIM": ("preferred_username", "the claim that names the person at the first sign-in"),
     "COUNTERFOIL_CONCURRENCY": ("256", "how many runs one worker drives at once"),
-    "COUNTERFOIL_SWEEP_PER_MINUTE": ("20", "how many requests a sweep sends to one receiver in a minute"),
-    "COUNTERFOIL_RECONCILE_PER_MINUTE": (
-        "120",
-        "how many questions `restore reconcile` puts to one receiver in a minute",
-    ),
+    "COUNTERFOIL_SWEEP_PER_MINUTE": ("20", "how many closed operations a sweep counts at one receiver in a minute"),
     "COUNTERFOIL_METRICS": ("loopback", "who reads /metrics without a token: loopback, or with `token` nobody"),
     "COUNTERFOIL_TRUSTED_PROXIES": (
         "",

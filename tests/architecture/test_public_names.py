@@ -13,12 +13,10 @@ import counterfoil
 from tests.architecture.source import PACKAGE, report
 
 FROZEN = [
-    "ApiKey",
     "App",
     "Artifact",
     "Artifacts",
     "Ask",
-    "Basic",
     "Bearer",
     "Breaker",
     "Budget",
@@ -36,7 +34,6 @@ FROZEN = [
     "Ledger",
     "Lookup",
     "Money",
-    "Named",
     "Operation",
     "OperationFailed",
     "Owner",

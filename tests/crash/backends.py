@@ -18,7 +18,6 @@ ONE_BACKEND = {
     "postgres_lost": "connections that break: SQLite has none",
     "backends": "it only counts",
     "fleet": "its workers share a server: on PostgreSQL alone",
-    "sixteen": "its workers share a server: on PostgreSQL alone",
     "chaos": "its workers share a server, which is restarted and frozen: on PostgreSQL alone",
     "adoption": _COMMITS,
     "agent": _COMMITS,

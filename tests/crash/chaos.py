@@ -2,8 +2,8 @@
 
     python -m tests.crash.chaos --seed 7 --seconds 60 --workers 4 --runs 60
 
-prints one line of JSON and ends with 1 if a run is unaccounted for, a receiver's count is wrong, the record is not sound, or a kind
-of fault did not happen. The seed draws what happens, to whom and when; how far the work has come by then is the machine's.
+prints one line of JSON and ends with 1 if a run is unaccounted for or a receiver's count is wrong. The seed draws what happens,
+to whom and when; how far the work has come by then is the machine's.
 """
 
 import argparse
@@ -24,8 +24,7 @@ from counterfoil.engine.clock import SystemClock
 from counterfoil.testing.relay import Relay, relay
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.crash.fleet import Fleet, FleetWorker
-from tests.crash.fleet_application import KINDS, app
-from tests.crash.judging import judged
+from tests.crash.fleet_application import KINDS
 from tests.crash.shipping import Shipped, described, ledger, receivers, submit, until_accounted, weighed
 from tests.servers.postgres import PostgresServer, running
 
@@ -33,7 +32,7 @@ FAULTS = (
     "kill-worker", "kill-worker", "freeze-worker", "freeze-worker", "end-worker", "restart-server", "kill-server",
     "freeze-server", "cut-connections", "cut-connections", "end-sessions", "drop-reply", "hang",
 )  # fmt: skip
-CALM_S = 180.0  # so long everything may take at most: a run whose worker died twice has a process of its own, one after the other
+CALM_S = 120.0  # so long everything may take at most: a run whose worker died twice has a process of its own, one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,11 @@ class Fault:
 
 
 def schedule(seed: int, seconds: float) -> Iterator[Fault]:
-    """What the seed draws: of each kind one before any comes again. Half a second to two and a half between two disturbances."""
+    """What the seed draws. A pause of half a second to two and a half between two disturbances."""
     chance = random.Random(seed)
-    at, deck = 0.5, list[str]()
+    at = 0.5
     while at < seconds:
-        if not deck:
-            deck = chance.sample(FAULTS, len(FAULTS))
-        yield Fault(at, deck.pop(), chance.randrange(1 << 16), chance.uniform(0.3, 7.0))
+        yield Fault(at, chance.choice(FAULTS), chance.randrange(1 << 16), chance.uniform(0.3, 7.0))
         at += chance.uniform(0.5, 2.5)
 
 
@@ -90,11 +87,10 @@ class Chaos:
             case "end-sessions" if not self._server_busy:
                 statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test%%' AND pid <> pg_backend_pid()"
                 await asyncio.to_thread(self._server.ask, statement)
-            case "drop-reply":
-                for sandbox in self._held.values():  # what each kind of receiver makes of it is another story
-                    sandbox.fault("drop-reply", count=1)
-            case "hang":
-                self._held[KINDS[fault.whom % len(KINDS)]].fault("hang", count=1, seconds=1.0)
+            case "drop-reply" | "hang":
+                kind = KINDS[fault.whom % len(KINDS)]
+                more: dict[str, Any] = {"seconds": 1.0} if fault.name == "hang" else {}
+                self._held[kind].fault(fault.name, count=1, **more)
             case _:
                 return
         self.faults[fault.name] += 1
@@ -133,10 +129,6 @@ class Chaos:
         self._later.add(part)
         part.add_done_callback(self._later.discard)
 
-    def missing(self) -> list[str]:
-        """Kinds of fault that did not happen so far."""
-        return sorted(set(FAULTS) - set(self.faults))
-
     async def until(self, at_us: int) -> None:
         await self._clock.wait(asyncio.Event(), at_us)
 
@@ -153,9 +145,6 @@ async def played(chaos: Chaos, seed: int, seconds: float, runs: int) -> list[Shi
     for fault in schedule(seed, seconds):
         await chaos.until(begun + int(fault.at_s * 1_000_000))
         await chaos.play(fault)
-    for name in chaos.missing():  # what its turn found impossible, or a short storm had no turn for
-        await chaos.calm()
-        await chaos.play(Fault(seconds, name, seed, 1.0))
     await chaos.calm()
     return await submitting
 
@@ -181,11 +170,8 @@ async def _submitted(number: int) -> Shipped:
             await clock.wait(asyncio.Event(), clock.now_us() + 200_000)
 
 
-def chaos(seed: int, seconds: float, workers: int, runs: int, without: str = "") -> dict[str, Any]:
-    """`without`: a guard that the workers lack, to see whether the storm tells.
-
-    {seed, seconds, workers, runs, faults, missing, ended, unaccounted_runs, unaccounted, wrong, sound, rows_compared, living, said}.
-    """
+def chaos(seed: int, seconds: float, workers: int, runs: int) -> dict[str, Any]:
+    """{seed, seconds, workers, runs, faults, ended, unaccounted_runs, unaccounted, wrong}."""
     clock = SystemClock()
     begun = clock.now_us()
     with (
@@ -197,7 +183,7 @@ def chaos(seed: int, seconds: float, workers: int, runs: int, without: str = "")
         folder = Path(place)
         url = server.url()
         ways = [url, url.replace(f":{server.port}/", f":{between.port}/")]
-        with ledger(url, str(folder / "state")), Fleet(folder, ways, FLEET_WITHOUT=without) as fleet:
+        with ledger(url, str(folder / "state")), Fleet(folder, ways) as fleet:
             for worker in [fleet.start() for _ in range(workers)]:
                 worker.wait_ready()
             stage = Chaos(server, between, fleet, held)
@@ -209,18 +195,14 @@ def chaos(seed: int, seconds: float, workers: int, runs: int, without: str = "")
             shipped, left = asyncio.run(story())
             unaccounted = [described(run) for run in left]
             ended, wrong = weighed(shipped, held)
-            wrong += judged(shipped, held)
             living = [worker.pid for worker in fleet.workers if worker.alive]
             said = [line for worker in fleet.workers for line in worker.said[-40:]] if left else []
             wrong += _ends(fleet)
-            report = app.verify()
-    wrong += [] if report["sound"] else [f"the record: {report['broken']}, the tables: {report['differences']}"]
     return {
         "seed": seed, "seconds": round((clock.now_us() - begun) / 1_000_000, 1), "workers": workers, "runs": len(shipped),
-        "faults": dict(sorted(stage.faults.items())), "missing": stage.missing(),
-        "ended": dict(sorted(ended.items())),
+        "faults": dict(sorted(stage.faults.items())), "ended": dict(sorted(ended.items())),
         "unaccounted_runs": len(left), "unaccounted": unaccounted,
-        "wrong": wrong, "sound": report["sound"], "rows_compared": report["rows_compared"], "living": living, "said": said,
+        "wrong": wrong, "living": living, "said": said,
     }  # fmt: skip
 
 
@@ -243,13 +225,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in (("seed", 1), ("seconds", 60), ("workers", 4), ("runs", 60)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument(
-        "--without", default="", metavar="GUARD", help="take a guard away from the workers: it must fail"
-    )
     asked = parser.parse_args()
-    told = chaos(asked.seed, asked.seconds, asked.workers, asked.runs, asked.without)
+    told = chaos(asked.seed, asked.seconds, asked.workers, asked.runs)
     sys.stdout.write(json.dumps(told) + "\n")
-    return int(bool(told["unaccounted_runs"] or told["wrong"] or told["missing"]))
+    return int(bool(told["unaccounted_runs"] or told["wrong"]))
 
 
 if __name__ == "__main__":

@@ -149,18 +149,8 @@ def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
     place(app, arguments, say)
     app.open(FOUNDING)
     say({"before": app.restore.status()})
-    finish = app.restore.finish(
-        as_=arguments["finish_as"], by="ana", secret=SECRET, reason="I was there.", accept="It is known."
-    )
+    finish = app.restore.finish(as_=arguments["finish_as"], by="ana", secret=SECRET, reason="I was there.")
     say({"after": asyncio.run(finish)})
-    app.close()
-
-
-def reconciles(app: App, arguments: dict[str, Any], say: Say) -> None:
-    """Ask every receiver about everything that is open in a restored ledger."""
-    place(app, arguments, say)
-    app.open(FOUNDING)
-    say(asyncio.run(app.restore.reconcile()))
     app.close()
 
 

@@ -146,18 +146,6 @@ async def both(run: Run, case: Case) -> list[Receipt]:
     return await run.gather(run.perform(create_blindly, case), after())
 
 
-@app.workflow(version=1, budget=BUDGET)
-async def jots(run: Run, case: Case) -> str:
-    """Something is written down before the write."""
-    await run.step(jotted, changed.get("note", case.note))
-    return (await run.perform(create, case)).reference
-
-
-async def jotted(note: str) -> str:
-    changed.setdefault("jotted", []).append(note)
-    return note
-
-
 async def added(text: str) -> str:
     return text
 
@@ -229,25 +217,6 @@ async def heard(run: Run, case: Case) -> str:
     for number in range(4):
         await run.step(count, number)
     return (await run.wait_for("go", Go, within=timedelta(hours=1))).word
-
-
-@app.workflow(version=1, budget=BUDGET)
-async def talks(run: Run, case: Case) -> list[str]:
-    """An approval, two words, and a last write."""
-    await run.perform(create_reviewed, case)
-    words = [(await run.wait_for("go", Go, within=timedelta(hours=1))).word for _ in range(2)]
-    await run.perform(create, Case(customer=f"{case.customer}-last"))
-    return words
-
-
-@app.workflow(version=1, budget=BUDGET)
-async def unhurried(run: Run, case: Case) -> int:
-    """Many steps, all of them under one timeout that is far away."""
-    number = 0
-    async with run.timeout(timedelta(hours=1)):
-        for _ in range(12):
-            number = await run.step(count, number)
-    return number
 
 
 @app.workflow(version=1, budget=BUDGET)

@@ -56,7 +56,7 @@ class Bench:
 
     @contextmanager
     def life(
-        self, *, crash_at: str = "", heartbeat: float = 1.5, longest: float = 3600, freeze_at: str = ""
+        self, *, crash_at: str = "", heartbeat: float = 1.5, longest: float = 3600
     ) -> Iterator[subprocess.Popen[str]]:
         """A worker in a process of its own. It polls when this gives it."""
         environment = {
@@ -64,7 +64,7 @@ class Bench:
             "COUNTERFOIL_TEMPORAL_ADDRESS": shared().address, "COUNTERFOIL_DB": str(app.db), "PYTHONPATH": os.pathsep.join(sys.path),
         }  # fmt: skip
         process = subprocess.Popen(
-            [sys.executable, "-m", LIFE, str(heartbeat), str(longest), freeze_at],
+            [sys.executable, "-m", LIFE, str(heartbeat), str(longest)],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
@@ -117,18 +117,18 @@ class Bench:
         (review,) = run["records"]["approvals"]
         await app.reviews.approve(review["review_id"], digest=review["digest"], by="ana", secret="secret-of-ana")
 
-    async def reset(self, started: Started, *, to: int = 0) -> None:
-        """To its first step, as an operator does by `temporal workflow reset`; `to` -1: to its last one."""
+    async def reset(self, started: Started) -> None:
+        """To its first step, as an operator does by `temporal workflow reset`."""
         assert self.client is not None
         handle = self.client.get_workflow_handle(started.workflow_id)
         finished = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
-        point = [e.event_id for e in (await handle.fetch_history()).events if e.event_type == finished][to]
+        first = next(e.event_id for e in (await handle.fetch_history()).events if e.event_type == finished)
         described = await handle.describe()
         await self.client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
                 namespace=self.client.namespace,
                 workflow_execution=WorkflowExecution(workflow_id=started.workflow_id, run_id=described.run_id),
-                workflow_task_finish_event_id=point,
+                workflow_task_finish_event_id=first,
                 reason="a test",
                 request_id=Chance().hex(64),
             )
@@ -147,16 +147,6 @@ class Bench:
 async def killed(process: subprocess.Popen[str]) -> None:
     """It killed itself where it was told to."""
     assert await asyncio.to_thread(process.wait, LONGEST_S) == -signal.SIGKILL
-
-
-async def frozen(process: subprocess.Popen[str]) -> None:
-    """It stopped itself where it was told to."""
-    never, clock = asyncio.Event(), SystemClock()
-    end = clock.now_us() + int(LONGEST_S * 1_000_000)
-    stat = Path(f"/proc/{process.pid}/stat")
-    while (await asyncio.to_thread(stat.read_text)).rpartition(") ")[2][0] != "T":
-        assert clock.now_us() < end, "it goes on"
-        await clock.wait(never, clock.now_us() + 20_000)
 
 
 @contextmanager

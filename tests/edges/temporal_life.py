@@ -1,4 +1,4 @@
-"""A worker of Temporal in a process of its own, until it is killed: `python -m tests.edges.temporal_life HEARTBEAT LONGEST FREEZE_AT`."""
+"""A worker of Temporal in a process of its own, until it is killed: `python -m tests.edges.temporal_life HEARTBEAT LONGEST`."""
 
 import asyncio
 import sys
@@ -9,13 +9,11 @@ from temporalio.worker import Worker
 
 from counterfoil import settings
 from counterfoil.integrations.temporal import CounterfoilPlugin, Patience
-from counterfoil.testing.bench_child import arm
 from tests.edges.temporal_app import app
 
 
 async def main() -> None:
     heartbeat, longest = (timedelta(seconds=float(each)) for each in sys.argv[1:3])
-    arm(app, {"freeze_at": sys.argv[3]}, print)
     patience = Patience(heartbeat=heartbeat, longest=longest)
     queue = settings.value_of("COUNTERFOIL_TEMPORAL_QUEUE")
     address = settings.value_of("COUNTERFOIL_TEMPORAL_ADDRESS")

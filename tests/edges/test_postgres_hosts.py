@@ -227,39 +227,13 @@ def test_a_lost_marker_of_a_known_host_begins_anew_where_another_answers(fleet: 
         assert fleet.marker("second").exists()
 
 
-def test_a_lost_marker_for_which_none_answers_is_a_restore(fleet: Fleet) -> None:
-    fleet.marker("first").unlink()
-    assert fleet.looks("first") == "missing"
-
-
-def test_another_state_folder_on_a_known_machine_is_a_new_host(fleet: Fleet) -> None:
-    """Of another account, or of a container whose image brings the machine's id: the folder that the ledger knows is not lost."""
-    with pytest.raises(Refused) as refused:
-        fleet.at("account", machine="first")
-    assert refused.value.code == "host_unvouched"
-    assert fleet.looks("first") is None, "nothing was suspended, and by being started there it has answered"
-    account = fleet.at("account", machine="first")
-    assert account.restore.status()["state"] is None
-
-
-def test_another_state_folder_joins_while_a_worker_of_its_machine_is_at_work(fleet: Fleet) -> None:
-    with working(fleet.at("first")):
-        account = fleet.at("account", machine="first")
-        assert account.restore.status()["state"] is None
-
-
-def test_a_state_folder_that_is_lost_with_its_host_id_is_a_new_host(fleet: Fleet) -> None:
-    """It looks like one that is new; a person says what it is, and nothing is suspended unasked."""
+@pytest.mark.parametrize("all_of_it", [False, True])
+def test_a_lost_marker_for_which_none_answers_is_a_restore(fleet: Fleet, all_of_it: bool) -> None:
+    """Also where the whole state folder is lost: this machine is one that the ledger knows."""
     for file in (fleet.folder / "first").iterdir():
-        file.unlink()
-    with pytest.raises(Refused) as refused:
-        fleet.at("first")
-    assert refused.value.code == "host_unvouched"
-    app = fleet.app("first")
-    asyncio.run(app.restore.begin(by="ana", reason="the only state folder is lost"))
-    finished(app)
-    app.close()
-    assert fleet.at("first").restore.status()["state"] == "finished"
+        if all_of_it or file.suffix == ".json":
+            file.unlink()
+    assert fleet.looks("first") == "missing"
 
 
 def test_a_person_begins_the_restore_where_no_host_is_left(fleet: Fleet) -> None:

@@ -21,7 +21,7 @@ from tests.engine.house import House, Order
 from tests.engine.messages import OTHER, STANDARD, body_of, github, standard
 from tests.engine.writes import contract
 
-BODY = body_of({"type": "paid", "id": "evt_1", "data": {"ours": "op_" + "0" * 23}})
+BODY = body_of({"type": "paid", "id": "evt_1", "data": {}})
 
 
 class Hook:

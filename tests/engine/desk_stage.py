@@ -198,7 +198,7 @@ class Stage:
                 return lambda desk: desk.writes.resume(all_=True, reason="it is out")
             case Act.FINISH_RESTORE:
                 self.restored()
-                return lambda desk: desk.restore.finish(as_="restored", reason="nobody else sends", accept="as it is")
+                return lambda desk: desk.restore.finish(as_="restored", reason="nobody else sends")
             case Act.IMPORT_STATEMENT:
                 return lambda desk: desk.money.reconcile(STATEMENT, name="june.csv", receiver="bank")
             case Act.EXPORT_AUDIT:

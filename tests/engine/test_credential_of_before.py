@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from counterfoil.engine import sender
 from counterfoil.engine.definitions import Bearer, SecretFile
-from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.port import Run
 from counterfoil.model.operation import AttemptRecord
 from counterfoil.testing.sandbox.process import SandboxProcess
@@ -89,15 +88,15 @@ def test_a_credential_that_is_exchanged_before_the_bytes_is_ruled_on_anew(
     token.write_text("of account A")
     house.found()
     flow = flow_of(house, crm.url, token)
-    real, bytes_of = sender.reached, list[str]()
+    real, bytes_of = sender.endpoint_of, list[str]()
 
-    async def exchanged(*given: Any) -> Any:
+    def exchanged(*given: Any) -> Any:
         token.write_text("of account B")
-        found = await real(*given)
+        found = real(*given)
         bytes_of.append(found.headers["Authorization"])
         return found
 
-    monkeypatch.setattr(sender, "reached", exchanged)
+    monkeypatch.setattr(sender, "endpoint_of", exchanged)
 
     async def play() -> str:
         made = (await house.app.submit(flow, Order(number="1"), request_id="1")).run_id
@@ -109,7 +108,7 @@ def test_a_credential_that_is_exchanged_before_the_bytes_is_ruled_on_anew(
     with house.app.open().read() as reader:
         (attempt,) = reader.find(AttemptRecord, "operation_id", operation.operation_id)
     definition = house.app.registry.operations["create_case"]
-    assert attempt.scope == endpoint_of(house.app.registry, definition, {}, house.app.open().session).scope, (
+    assert attempt.scope == real(house.app.registry, definition, {}, house.app.open().session).scope, (
         "the account that was sent to"
     )
     assert bytes_of == ["Bearer of account B"] * 2 and len(crm.records()) == 1

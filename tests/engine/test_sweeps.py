@@ -9,20 +9,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from counterfoil.app.duties.doubts import ask_again
 from counterfoil.app.duties.known import DUTIES
 from counterfoil.app.duties.rounds import Rounds
-from counterfoil.engine import reconcile
 from counterfoil.model.delivery import SweepRecord
-from counterfoil.model.duty import DutyRecord
-from counterfoil.model.errors import Refused
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.answers import approve, asked, submit
 from tests.engine.house import SECRET, House, Order
-from tests.engine.writes import create_case, find_case, writing
+from tests.engine.writes import create_case, writing
 
 MINUTE, DAY = 60, 86_400
-DUTY = DutyRecord("reconcile", None, None, None, None, None, 0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +81,7 @@ def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crm: SandboxProcess) 
 
 def test_one_record_is_counted_ever_more_rarely_and_leaves_nothing(swept: Swept) -> None:
     async def story() -> None:
-        swept.begin("reference")
+        swept.begin("reference", "type")
         async with swept.house.working():
             operation = await swept.wrote("1")
         writes, entries = swept.writes(), swept.house.entries(operation.run_id)
@@ -220,151 +215,5 @@ def test_a_receiver_out_of_reach_is_asked_once_in_a_round(swept: Swept) -> None:
         for _ in range(2):
             await swept.after(16 * MINUTE)
         assert [(row.asked, row.problem) for row in swept.rows()] == [(1, None), (1, None)]
-
-    asyncio.run(story())
-
-
-def test_what_cannot_be_counted_is_set_aside_and_its_receiver_is_asked_about_the_others(swept: Swept) -> None:
-    async def story() -> None:
-        swept.begin("reference")
-        async with swept.house.working():
-            operations = [await swept.wrote(number) for number in ("1", "2", "3")]
-        swept.duplicated(operations[2], "3")
-        known = swept.house.app.registry.operations["create_case"]
-        assert known.contract.lookup is not None
-
-        async def find(ask: Any, order: Order) -> Any:
-            if order.number == "1":
-                raise RuntimeError("this lookup has a defect")
-            if order.number == "2":
-                raise Refused("credential_missing", where="/run/secrets/crm", problem="FileNotFoundError")
-            return await find_case(ask, order)
-
-        broken = replace(known.contract, lookup=replace(known.contract.lookup, function=find))
-        swept.house.app.registry.operations["create_case"] = replace(known, contract=broken)
-        await swept.after(6 * MINUTE)
-        rows = {row.operation_id: row for row in swept.rows()}
-        first, second, third = (rows[each.operation_id] for each in operations)
-        assert (first.asked, third.asked) == (0, 1) and "has a defect" in (first.problem or "")
-        assert "/run/secrets/crm" in (second.problem or "") and second.asked == 0
-        assert len(swept.incidents()) == 1, "the third was counted"
-        found = await swept.house.app.receipts.sweep()
-        assert found["unreachable"] == [] and {each["number"] for each in found["set_aside"]} == {1, 2}
-
-    asyncio.run(story())
-
-
-def paged(swept: Swept, pages: dict[str, int]) -> None:
-    """The lookup of these orders reads so many pages."""
-    known = swept.house.app.registry.operations["create_case"]
-    assert known.contract.lookup is not None
-
-    async def find(ask: Any, order: Order) -> Any:
-        for _ in range(pages[order.number] - 1):
-            await ask.http.get("/cases", params={"reference": ask.operation_id, "limit": 100})
-        return await find_case(ask, order)
-
-    asking = replace(known.contract, lookup=replace(known.contract.lookup, function=find))
-    swept.house.app.registry.operations["create_case"] = replace(known, contract=asking)
-
-
-def test_the_rate_bounds_requests_and_not_questions(swept: Swept) -> None:
-    async def story() -> None:
-        swept.begin("reference")
-        swept.patch.setenv("COUNTERFOIL_SWEEP_PER_MINUTE", "4")
-        async with swept.house.working():
-            numbers = {(await swept.wrote(number)).operation_id: number for number in ("1", "2", "3")}
-        paged(swept, {"1": 3, "2": 3, "3": 7})
-        asked = [{"1": 1, "2": 0, "3": 0}, {"1": 1, "2": 1, "3": 0}, {"1": 1, "2": 1, "3": 0}]
-        swept.house.clock.advance(6 * MINUTE)
-        for expected in asked:
-            before = len(swept.crm.lookups())
-            await swept.after(MINUTE + 1)
-            assert len(swept.crm.lookups()) - before <= 4
-            assert {numbers[row.operation_id]: row.asked for row in swept.rows()} == expected
-        (aside,) = (row for row in swept.rows() if row.problem is not None)
-        assert numbers[aside.operation_id] == "3" and "COUNTERFOIL_SWEEP_PER_MINUTE" in (aside.problem or "")
-        swept.patch.setenv("COUNTERFOIL_SWEEP_PER_MINUTE", "20")
-        await swept.after(DAY)
-        assert {numbers[row.operation_id] for row in swept.rows() if row.asked} == {"1", "2", "3"}
-        assert all(row.problem is None for row in swept.rows())
-
-    asyncio.run(story())
-
-
-class Resting:
-    """A receiver that answers every read with a status and a `Retry-After`, and counts them."""
-
-    def __init__(self, status: int) -> None:
-        self.status, self.reads = status, 0
-
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        self.reads += 1
-        head = f"HTTP/1.1 {self.status} No\r\nRetry-After: 600\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        writer.write(head.encode())
-        await writer.drain()
-        writer.close()
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_read_that_is_asked_for_a_pause_pauses_everybody(swept: Swept, status: int) -> None:
-    async def story() -> None:
-        swept.begin("reference")
-        async with swept.house.working():
-            for number in ("1", "2"):
-                await swept.wrote(number)
-            swept.crm.fault("drop-reply")
-            doubted = await submit(swept.house, swept.workflow, Order(number="3"), "r-3")
-            await swept.house.state(doubted, "completed")
-        resting, opened = Resting(status), swept.house.app.open()
-        server = await asyncio.start_server(resting.answer, "127.0.0.1", 0)
-        url, there = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", opened.environ["CRM_URL"]
-        swept.patch.setattr(opened, "environ", {**opened.environ, "CRM_URL": url})
-        await swept.after(6 * MINUTE)
-        assert resting.reads == 1
-        assert swept.house.app.receivers.show("crm")["limits"]["closed_by"] == status
-        writes = swept.writes()
-        swept.patch.setattr(opened, "environ", {**opened.environ, "CRM_URL": there})
-        await swept.after(5 * MINUTE)
-        assert [row.asked for row in swept.rows()] == [0, 0, 0]
-        async with swept.house.working():
-            run_id = await submit(swept.house, swept.workflow, Order(number="4"), "r-4")
-            await swept.house.until(run_id, lambda run: run.held_for is not None)
-            assert swept.writes() == writes, "a write waits as well"
-        await swept.after(6 * MINUTE)
-        await swept.after(16 * MINUTE)
-        assert [row.asked for row in swept.rows()] == [1, 1, 1]
-        server.close()
-
-    asyncio.run(story())
-
-
-def test_who_is_in_doubt_asks_again_behind_the_pause(swept: Swept) -> None:
-    """A receiver that answers a lookup with 429 is not asked again by the run, nor by the duty, before its time."""
-
-    async def story() -> None:
-        swept.begin("reference")
-        resting, opened = Resting(429), swept.house.app.open()
-        server = await asyncio.start_server(resting.answer, "127.0.0.1", 0)
-        url, there = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", opened.environ["CRM_URL"]
-        swept.crm.fault("drop-reply")
-        real = reconcile.reached
-
-        async def elsewhere(*given: Any) -> Any:
-            return replace(await real(*given), url=url if resting.reads < 1 else there)
-
-        swept.patch.setattr(reconcile, "reached", elsewhere)
-        async with swept.house.working():
-            run_id = await submit(swept.house, swept.workflow, Order(number="1"), "r-1")
-            await swept.house.until(run_id, lambda run: run.reason == "receiver" and resting.reads == 1)
-            swept.house.clock.advance(300)  # any pause between two questions is over
-            run = await swept.house.until(run_id, lambda run: "left alone" in (run.sentence or ""))
-            assert resting.reads == 1 and (run.due_at or 0) >= swept.house.clock.now_us() + 200 * 1_000_000
-            await ask_again(swept.house.app, DUTY)
-            assert resting.reads == 1 and swept.house.operations(run_id)[0].status.value != "succeeded"
-            swept.house.clock.advance(301)
-            await swept.house.state(run_id, "completed")
-        server.close()
 
     asyncio.run(story())

@@ -3,9 +3,8 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from counterfoil.engine.administration import RegisterWorker
 from counterfoil.engine.leases import Claim, HolderGone
 from counterfoil.engine.port import Run
 from counterfoil.model.errors import Refused
-from counterfoil.store.port import StorageError
 from counterfoil.testing.sandbox.process import SandboxProcess
 from tests.engine.house import BUDGET, SECRET, House, Order
 from tests.engine.writes import create_case, writing
@@ -56,44 +54,6 @@ def test_a_run_that_dies_alone_is_poisoned(house: House) -> None:
             await house.app.runs.resume(submitted.run_id, by="ana")
             assert await submitted.result() == 1
         house.clean()
-
-    asyncio.run(story())
-
-
-def test_a_run_that_its_database_failed_is_given_back_by_a_worker_that_ends(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    began = asyncio.Event()
-    go_on = asyncio.Event()
-
-    async def slow(order: Order) -> int:
-        began.set()
-        await go_on.wait()
-        return 1
-
-    @house.app.workflow(version=1, budget=BUDGET)
-    async def slowly(run: Run, order: Order) -> int:
-        return await run.step(slow, order)
-
-    async def story() -> None:
-        house.found()
-        apply: Callable[..., Any] = house.app.open().database.apply
-
-        def fails_steps(verbs: Sequence[Any]) -> Any:
-            if any(verb.boundary.startswith("step.") for verb in verbs):
-                raise StorageError("database_busy", path="the ledger", holder="somebody")
-            return apply(verbs)
-
-        monkeypatch.setattr(house.app.open().database, "apply", fails_steps)
-        async with house.working() as worker:
-            submitted = await house.app.submit(slowly, Order(number="1"), request_id="r")
-            await asyncio.wait_for(began.wait(), 20)
-            worker.stop()  # no heartbeat comes any more
-            go_on.set()
-        run = house.run(submitted.run_id)
-        assert (run.state.value, run.lease_until, len(worker.outages)) == ("pending", None, 1), (
-            "nobody waits for its lease"
-        )
 
     asyncio.run(story())
 
@@ -269,9 +229,7 @@ def test_a_restored_database_sends_nothing_until_a_person_finishes(house_with_cr
         async with house.working():
             run = await house.state(run_id, "parked")
             assert run.reason in ("restored", "outcome_unknown") and len(list(crm.records())) == 1
-            await house.app.restore.finish(
-                as_="restored", by="ana", secret=SECRET, reason="checked with the CRM", accept="its one write is"
-            )
+            await house.app.restore.finish(as_="restored", by="ana", secret=SECRET, reason="checked with the CRM")
             run = await house.until(run_id, lambda run: run.state.value in ("completed", "parked"))
             (known,) = house.operations(run_id)
             assert len(list(crm.records())) == 1, "one record, or a visible doubt"

@@ -11,7 +11,7 @@ from counterfoil.store.migrate import migrations
 from counterfoil.store.tables import BY_NAME
 from counterfoil.testing.conformance.samples import run_named
 
-ADDED = ("draws", "budget_id", "after_run_id", "known_from", "held_for", "slots", "asked_by")
+ADDED = ("draws", "budget_id", "after_run_id", "known_from", "held_for", "slots")
 RUNS = BY_NAME["runs"]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,7 +27,6 @@ class Attempt:
     operation_id: str = OPERATION
     url: str = ""
     exchange: Exchange | None = None
-    credential: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def key(self) -> str:
@@ -40,7 +39,7 @@ class Attempt:
 
     def ask(self, first_sent_at: datetime = LONG_AGO) -> Any:
         """For the contract's lookup."""
-        return OperationAsk(self.operation_id, self.key, first_sent_at, self.http, self.credential)
+        return OperationAsk(self.operation_id, self.key, first_sent_at, self.http)
 
     def sending(self, *, answered: Callable[[Exception], Told | None] | None = None) -> Sending:
         def kept(exchange: Exchange) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.connectors import nats, walking
+from counterfoil.connectors import nats
 from counterfoil.connectors.drilled.nats import STREAM, WINDOW, Stream
 from counterfoil.model.contract import Meaning
 from counterfoil.receivers.catalogue.plan import plan_of
@@ -75,18 +75,6 @@ def test_a_walk_of_many_pages_misses_none(stream: Stream, monkeypatch: pytest.Mo
         attempt(stream, str(n)).made(nats.publish_message, asked)
     attempt(stream, "d").made(nats.publish_message, asked)
     assert len(nats.find_message(attempt(stream, "d").ask(), asked).records) == 1
-
-
-def test_a_walk_ends_at_its_bound_and_says_so(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nats, "PAGE", 2)
-    monkeypatch.setattr(walking, "MOST_PAGES", 1)
-    asked = message(stream, "bound")
-    for n in "rst":
-        attempt(stream, n).made(nats.publish_message, asked)
-    with pytest.raises(walking.NotFarEnough):
-        nats.find_message(attempt(stream, "t").ask(), asked)
-    seen = nats.find_message(attempt(stream, "r").ask(), asked)
-    assert len(seen.records) == 1 and not seen.complete
 
 
 def test_what_was_not_stored_is_told_apart(stream: Stream) -> None:

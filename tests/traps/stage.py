@@ -9,25 +9,21 @@ from typing import Any
 
 import pytest
 
-from counterfoil.connectors.serving import Dialect, Plain, Spoken
 from counterfoil.drills.derived import sandbox_of
-from counterfoil.engine.definitions import Bearer, Env, SignedBy
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Ask, Call, Run
 from counterfoil.model.contract import Contract, Found, Seen
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.receipt import Receipt, ReceiptRecord
 from counterfoil.model.run import RunState
 from counterfoil.receivers.catalogue import contract
-from counterfoil.receivers.catalogue.reading import overridden
 from counterfoil.testing.loopback.faults import Faults
 from counterfoil.testing.loopback.serving import LoopbackServer
 from counterfoil.testing.sandbox.clock import SandboxClock
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.records import Records
-from counterfoil.testing.sandbox.server import FAULTS
-from counterfoil.testing.sandbox.writes import DEFAULT_KEY_HEADER
+from counterfoil.testing.sandbox.server import FAULTS, Sandbox
 from tests.engine.house import BUDGET, House, Order
-from tests.engine.messages import STANDARD
 
 Build = Callable[..., "Stage"]
 ENDS = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.PARKED)
@@ -46,11 +42,7 @@ def _found(item: Mapping[str, Any], order: Order) -> Found[Receipt]:
 
 
 class Stage:
-    """`entry`: whose contract. `overrides`: what the account knows better. `sandbox`: how the receiver differs from it.
-
-    `claims`: what the application's contract says otherwise than the one that the receiver keeps. `dialect`: how the receiver
-    speaks. `tool`: what writes, instead of `writer`. `signs`: the receiver speaks by itself, and signs as Stripe does.
-    """
+    """`entry`: whose contract. `overrides`: what the account knows better. `sandbox`: how the receiver differs from it."""
 
     path = "/cases"
 
@@ -65,18 +57,15 @@ class Stage:
         asks: Any = find,
         paths: Mapping[str, str] | None = None,
         repeatable: bool = False,
-        claims: Mapping[str, Any] | None = None,
-        dialect: Dialect | None = None,
-        tool: Any = None,
-        signs: bool = False,
-        business_key: str | None = "number",
     ) -> None:
         self.contract: Contract = contract(entry, find=asks, overrides=overrides)
-        self.kept: SandboxContract = replace(_kept(self.contract), **(sandbox or {}))
+        kept = sandbox_of(self.contract)
+        assert kept is not None
+        self.kept: SandboxContract = replace(kept, **(sandbox or {}))
         self.records = Records(folder / "records.jsonl")
         self.faults = Faults(FAULTS)
         self.at = SandboxClock()
-        self.receiver = Spoken(self.kept, self.records, dialect or Plain(), self.faults, self.at)
+        self.receiver = Sandbox(self.kept, self.records, self.faults, self.at)
         self.server = LoopbackServer(self.receiver, 0)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         monkeypatch.setenv("TRAP_TOKEN", "first")
@@ -86,26 +75,17 @@ class Stage:
         version = self.contract.version
         front = version.path.format(self.contract.api_version).rstrip("/") if version and version.path else ""
         monkeypatch.setattr(Stage, "path", f"{front}/cases")
-        self.contract = claimed(self.contract, claims or {})
-        monkeypatch.setenv("TRAP_WEBHOOK", STANDARD)
-        self.webhook = SignedBy("stripe", Env("TRAP_WEBHOOK")) if signs else None
-        self.business_key = None if repeatable else business_key
-        operations = [tool] if tool is not None else ()
-        self.workflow = self.register(
-            self.house.app, paths or {"": Stage.path}, repeatable=repeatable, operations=operations
-        )
+        self.workflow = self.register(self.house.app, paths or {"": Stage.path}, repeatable=repeatable)
         self.house.found()
 
     def register(self, app: Any, paths: Mapping[str, str], *, repeatable: bool, operations: Sequence[Any] = ()) -> Any:
         """One operation for each path, or each of these functions, performed one after the other."""
-        app.receiver(
-            "r", url=Env("CRM_URL"), credential=Bearer(Env("TRAP_TOKEN")), environment="test", webhook=self.webhook
-        )
+        app.receiver("r", url=Env("CRM_URL"), credential=Bearer(Env("TRAP_TOKEN")), environment="test")
         performed = [
             app.operation(
                 receiver="r",
                 contract=self.contract,
-                business_key=self.business_key,
+                business_key=None if repeatable else "number",
                 repeatable=repeatable,
                 owner="lead",
             )(function)
@@ -155,10 +135,6 @@ class Stage:
             seen = run.sequence
             self.advance(ahead)
 
-    def swept(self) -> dict[str, Any]:
-        """The witness sweep, once."""
-        return asyncio.run(self.house.app.receipts.sweep())
-
     # ------------------------------------------------------------------ what is there
 
     def held(self) -> list[dict[str, Any]]:
@@ -194,29 +170,6 @@ class Stage:
         self.server.shutdown()
         self.server.server_close()
         self.records.close()
-
-
-def claimed(contract: Contract, claims: Mapping[str, Any]) -> Contract:
-    """The contract with these attributes otherwise, whether it may be started with or not."""
-    made = overridden(contract, claims)
-    if made.provenance is None or any(path.startswith("provenance") for path in claims):
-        return made
-    kept = {path: word for path, word in made.provenance.confidence.items() if _is_there(made, path)}
-    return replace(made, provenance=replace(made.provenance, confidence=kept))
-
-
-def _is_there(contract: Contract, path: str) -> bool:
-    holder, _, name = path.rpartition(".")
-    return hasattr(getattr(contract, holder) if holder else contract, name)
-
-
-def _kept(contract: Contract) -> SandboxContract:
-    """A sandbox that keeps it. A key in the path reaches it in a header: a dialect puts it there."""
-    if contract.key is not None and contract.key.path is not None:
-        contract = replace(contract, key=replace(contract.key, path=None, header=DEFAULT_KEY_HEADER))
-    kept = sandbox_of(contract)
-    assert kept is not None
-    return kept
 
 
 def _moved(run: Any, seen: int) -> bool:

@@ -1,5 +1,6 @@
 """Traps of answers and lookups: what a status, a marker or an absence does not prove. What the receiver holds decides."""
 
+import asyncio
 import re
 from datetime import timedelta
 from typing import Any
@@ -62,7 +63,7 @@ def trap_14_without_its_marker_a_2xx_does_not_prove_a_replay(stage: Build) -> No
     ignoring = stage(
         "stripe_v1",
         sandbox={"key_header": None, "lookup_lag_seconds": 60.0},
-        overrides={"counts_as": {"reference", "seen_twice"}},
+        overrides={"counts_as": {"type", "reference", "seen_twice"}},
     )
     ignoring.faults.arm("drop-reply")
     assert ignoring.told() == ["completed"]
@@ -70,7 +71,7 @@ def trap_14_without_its_marker_a_2xx_does_not_prove_a_replay(stage: Build) -> No
     # The witness sweep counts them, twice, a lookup's delay apart.
     for seconds, found in ((400, 0), (120, 1)):
         ignoring.advance(seconds)
-        swept = ignoring.swept()
+        swept = asyncio.run(ignoring.house.app.receipts.sweep())
         assert (swept["asked"], len(swept["duplicates"])) == (1, found)
     (incident,) = ignoring.house.app.incidents.list(open_only=True)["items"]
     assert incident["operation_id"] == ignoring.operation().operation_id

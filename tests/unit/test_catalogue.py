@@ -13,7 +13,6 @@ import jsonschema
 import pytest
 
 from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Meaning, Provenance, Webhook, When, gaps
-from counterfoil.model.contract_checks import COUNTS
 from counterfoil.model.errors import Refused
 from counterfoil.receivers.catalogue import contract, entries, entry, ids
 from counterfoil.receivers.catalogue.checking import READERS, check_contract, check_entry, reads, unread_fields
@@ -180,9 +179,8 @@ def test_every_attribute_of_a_contract_has_a_reader_that_is_there() -> None:
     parts = {"key": IdempotencyKey, "lookup": Lookup, "provenance": Provenance, "": Contract}
     declared = {f"{holder}.{field.name}".lstrip(".") for holder, kind in parts.items() for field in fields(kind)}
     places = {f"{part}.{place}" for part in ("reference", "version") for place in ("header", "query", "body", "path")}
-    counts = {f"counts_as.{value}" for value in COUNTS}
-    assert declared - {*parts, "reference", "version", "counts_as"} | places | counts == set(READERS)
-    unread = [path for path, reader in READERS.items() if not reads(reader, path)]
+    assert declared - {*parts, "reference", "version"} | places == set(READERS)
+    unread = [path for path, reader in READERS.items() if not reads(reader, path.rpartition(".")[2])]
     assert not unread
 
 
@@ -191,10 +189,6 @@ def test_an_attribute_that_nothing_reads_is_found(monkeypatch: pytest.MonkeyPatc
     assert unread_fields(entry("zuora").contract) == ["duplicate"]
     monkeypatch.setitem(READERS, "duplicate", "rules.absence:nowhere")  # type: ignore[arg-type]
     assert unread_fields(entry("zuora").contract) == ["duplicate"]
-    counted = replace(entry("stripe_v1").contract, counts_as=frozenset({"reference", "colour"}))
-    assert unread_fields(counted) == ["duplicate", "counts_as.colour"]
-    monkeypatch.setitem(READERS, "counts_as.reference", "rules.witness:second_look")  # type: ignore[arg-type]
-    assert unread_fields(counted) == ["duplicate", "counts_as.colour", "counts_as.reference"]
 
 
 def test_a_file_says_everything_that_a_contract_can_say() -> None:

@@ -60,7 +60,7 @@ FULL = Contract(
     stages="one",
     precondition="create_if_absent",
     compensation="Refund it.",
-    counts_as={"reference", "credential", "seen_twice"},
+    counts_as={"type", "reference", "seen_twice"},
     provenance=Provenance(sources=["https://docs"], date="2026-11", confidence={"key.saves": "documented"}),
     request_timeout=timedelta(seconds=7),
 )
@@ -102,10 +102,6 @@ def keyed(**parts: Any) -> dict[str, Any]:
     return {"key": IdempotencyKey(**{"header": "K", "retention": timedelta(hours=1), **parts})}
 
 
-def told(**parts: Any) -> dict[str, Any]:
-    return {"receipts": [Webhook(**{"type": "paid", "operation": "a", **parts})]}
-
-
 def proven(**parts: Any) -> dict[str, Any]:
     return {"provenance": Provenance(**{"sources": ["doc"], "date": "2026", **parts}), **keyed(saves={"2xx"})}
 
@@ -138,10 +134,6 @@ MISMATCH, POISONED = When(status=422).means("key_mismatch"), When(status=500).me
         ({"lookup": Lookup(find, pause=timedelta(-1))}, "lookup.pause is -1 day"),
         ({"request_timeout": timedelta(0)}, "request_timeout is 0:00:00"),
         ({"receipts": [Webhook(type="", operation="a", dedupe="b")]}, "a webhook lacks"),
-        (told(type_header="cookie"), "reads the header cookie; with a message are kept x-github-event"),
-        (told(marker="<!-- -->"), "needs `operation`, and one {} where our id stands"),
-        (told(marker="{}", operation=None, reference="b"), "needs `operation`"),
-        (told(means="maybe"), "the webhook paid means 'maybe'"),
         ({"classifier": []}, "no rule of the classifier means applied"),
         ({"classifier": [APPLIED, MISMATCH]}, "key_mismatch and there is no key"),
         ({"classifier": [APPLIED, POISONED]}, "key_poisoned and there is no key"),
@@ -181,15 +173,9 @@ MISMATCH, POISONED = When(status=422).means("key_mismatch"), When(status=500).me
             "unknown: visible_within, arrives_within",
         ),
         ({"counts_as": {"colour"}}, "counts_as holds ['colour']"),
-        ({"counts_as": {"type"}}, "counts_as holds ['type']"),
-        ({"counts_as": {"reference"}, "reference": Reference(header="X")}, "there is no lookup: nobody counts"),
-        ({"counts_as": {"credential"}, "lookup": Lookup(find)}, "counts_as leaves out reference"),
-        ({"counts_as": {"reference"}, "lookup": Lookup(find)}, "the contract stamps none"),
-        ({"counts_as": {"reference"}, "lookup": Lookup(find, finds_by="content")}, "the contract stamps none"),
-        (
-            {"counts_as": {"reference", "seen_twice"}, "lookup": Lookup(find, finds_by="key")},
-            "no lookup says how far apart",
-        ),
+        ({"counts_as": {"reference"}}, "the contract stamps none"),
+        ({"counts_as": {"seen_twice"}}, "no lookup says how far apart"),
+        ({"counts_as": {"seen_twice"}, "lookup": Lookup(find)}, "no lookup says how far apart"),
         (proven(sources=[]), "provenance names no source"),
         (proven(date=None), "provenance names no date"),
         (proven(confidence={"key.saves": "sure"}), "provenance.confidence of key.saves is 'sure'"),
@@ -292,7 +278,7 @@ def test_plain_words_say_everything_that_is_known() -> None:
         "it is sent again",
         "body:metadata.operation",
         "refund.created",
-        "carries our id, made by whoever made the first, and still there at a second look",
+        "reference, seen_twice, type",
         "repeat while that is harmless, then ask the receiver, then wait for its message, then ask a person",
         "What that person does: Open the dashboard.",
         "by a person only: Refund it.",

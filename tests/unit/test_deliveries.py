@@ -34,4 +34,4 @@ DEEP = Webhook(type="paid", operation="data.id", dedupe="id", type_path="meta.ev
 def test_the_first_place_that_says_one(
     contracts: tuple[Contract, ...], body: dict[str, Any], found: str | None
 ) -> None:
-    assert type_of(contracts, body, {}) == found
+    assert type_of(contracts, body) == found

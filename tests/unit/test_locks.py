@@ -84,45 +84,20 @@ def test_another_machine_of_the_same_name_is_never_proven_gone(free: Path, monke
     assert holder_is_gone(free, Sent(host_name(), boot_id()))
 
 
-def test_another_boot_of_this_machine_is_proven_by_the_lock_that_it_has_left(
+def test_without_a_machine_id_only_the_lock_proves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "machine_id", lambda: "")
+    other_boot = Sent(host_name(), "an earlier boot, or another machine's")
+    assert not holder_is_gone(tmp_path, other_boot)
+    ProcessLock(tmp_path, "wrk_1").release()
+    assert holder_is_gone(tmp_path, other_boot)
+
+
+def test_what_was_stored_before_machines_were_named_is_proven_by_its_lock(
     free: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by the boot: a stable name and an id that an image brings are the same on another node, where the sender lives."""
-    monkeypatch.setattr(clock, "machine_id", lambda: "baked")
-    elsewhere = tmp_path / "the state folder of that node"
-    assert not holder_is_gone(elsewhere, Sent(host_name(), "baked.the boot of another node"))
-    assert holder_is_gone(free, Sent(host_name(), "baked.an earlier boot"))
-
-
-@pytest.mark.parametrize("stored", ["another boot", "there.another boot"])
-def test_without_a_machine_id_a_lock_speaks_for_this_boot_alone(
-    free: Path, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A volume that was attached to another node brings free locks of senders that live where it was."""
-    monkeypatch.setattr(clock, "machine_id", lambda: "")
-    assert not holder_is_gone(free, Sent(host_name(), stored))
-    assert holder_is_gone(free, Sent(host_name(), boot_id()))
-    assert holder_is_gone(free, Sent(host_name(), f"baked.{boot_id()}")), "as a release before stored it"
-
-
-def test_what_was_stored_before_machines_were_named_is_proven_within_its_boot(
-    free: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clock, "machine_id", lambda: "")
-    alone = boot_id()
     monkeypatch.setattr(clock, "machine_id", lambda: "here")
-    assert holder_is_gone(free, Sent(host_name(), alone))
-    assert not holder_is_gone(free, Sent(host_name(), "a boot alone"))
-
-
-def test_a_container_has_no_machine_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its image brings one along. What tells is the kernel: the namespaces of the machine itself have fixed numbers."""
-    for kind in ("pid", "uts"):
-        (tmp_path / kind).touch()
-    assert clock.contained(tmp_path)
-    assert not clock.contained(tmp_path / "a system without namespaces")
-    monkeypatch.setattr(clock, "contained", lambda: True)
-    assert clock.machine_id.__wrapped__() == ""
+    assert holder_is_gone(free, Sent(host_name(), "a boot alone"))
+    assert not holder_is_gone(tmp_path / "elsewhere", Sent(host_name(), "a boot alone"))
 
 
 def test_the_machine_is_named_by_the_system_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """The outside marker recognises a restored file, a restored folder, a copy, a move, and its own absence."""
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from counterfoil.model.errors import Refused
-from counterfoil.store import marker as marker_module
 from counterfoil.store.marker import SENTENCES, Difference, Head, OutsideMarker, Place, compare, file_still_there
 from counterfoil.store.port import Mark, StorageError
 from counterfoil.store.sqlite import SqliteDatabase
@@ -225,32 +223,3 @@ def test_a_torn_last_line_of_heads_is_left_out(ledger: Ledger) -> None:
     assert marker.heads() == [Head("run_a", 1, bytes(32))]
     marker.append_head(Head("run_b", 2, bytes(32)))
     assert {head.run_id for head in marker.heads()} == {"run_a", "run_b"}
-
-
-def test_a_folder_that_hangs_is_given_up_and_used_again_when_it_answers(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever writes the ledger flushes the marker: it must not stand for ever where the file's server is gone."""
-    monkeypatch.setattr(marker_module, "HUNG_SECONDS", 0.2)
-    marker, mark = ledger.marker(), Mark(HERE, 1, 1, 1, bytes(32))
-    marker.flush(mark)
-    (file,) = ledger.outside.glob("*.json")
-    whole = file.read_bytes()
-    os.mkfifo(ledger.outside / "pipe")
-    (ledger.outside / "pipe").replace(file)
-    monkeypatch.setattr(marker_module, "HUNG_SECONDS", 3600.0)
-    for ask in (marker.read, lambda: marker.flush(mark), marker.heads, lambda: marker.append_head(Head("r", 1, b""))):
-        with pytest.raises(StorageError, match=r"has not answered within 0\.2 s") as hung:
-            ask()
-        assert hung.value.code == "storage_failed"
-    with file.open("wb") as pipe:  # the question that was given up comes back
-        pipe.write(whole)
-    file.unlink()
-    while True:
-        try:
-            assert marker.read() is None
-            break
-        except StorageError:
-            pass
-    marker.flush(mark)
-    assert marker.read() is not None

@@ -194,9 +194,8 @@ def test_a_file_whose_content_was_put_back_gets_no_more_commits(path: Path) -> N
     other.execute("UPDATE installation SET batches = batches - 1")
     other.close()
     for _ in range(2):
-        with pytest.raises(StorageError) as older:
+        with pytest.raises(StorageError, match="became older"):
             database.apply([step("run_a", "0.2")])
-        assert older.value.code == "ledger_went_back"
     with database.reader() as reader:
         assert len(reader.entries("run_a")) == 2
     database.close()

@@ -11,7 +11,7 @@ from counterfoil.app.slots_declared import WorkflowLimits, check_slots
 from counterfoil.app.webhooks.declared import check_webhook
 from counterfoil.engine.definitions import (
     DEFAULT_QUEUE,
-    Credential,
+    Bearer,
     Env,
     Operation,
     ReceiverDefinition,
@@ -39,7 +39,7 @@ class Declaring:
         name: str,
         *,
         url: str | Env,
-        credential: Credential | None = None,
+        credential: Bearer | None = None,
         environment: Literal["test", "live"],
         concurrency: int | None = None,
         rate: Rate | None = None,

@@ -1,16 +1,12 @@
 """Hold a name for as long as a block is open: nobody else, in any process, holds it meanwhile.
 
-No time is involved: the system, or the server, frees the name when whoever holds it is gone. The server also does when only the
-connection is, and then who holds it must hear of it: `Held.check`, which the ledger asks before each write in the block.
+No time is involved: the system, or the server, frees the name when whoever holds it is gone.
 """
 
-import asyncio
 import fcntl
 import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,39 +16,12 @@ from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A name that is held. `still`: asks the server; None where the system holds it for as long as this process lives."""
-
-    name: str
-    still: Callable[[], bool] | None
-
-    def check(self) -> None:
-        """Whether it is held still, in one round trip. Raises Refused(hold_lost)."""
-        if self.still is not None and not self.still():
-            raise Refused("hold_lost", name=self.name)
-
-
-_here: ContextVar[tuple[Held, ...]] = ContextVar("names_held_here", default=())
-
-
-async def check_held() -> None:
-    """Before a write: every name that the caller's block holds on a server. Raises Refused(hold_lost)."""
-    for held in _here.get():
-        if held.still is not None:
-            await asyncio.to_thread(held.check)
-
-
 @contextmanager
-def holding(opened: Opened, where: Located, name: str) -> Generator[Held]:
+def holding(opened: Opened, where: Located, name: str) -> Generator[None]:
     """On SQLite by a file lock beside the database, on PostgreSQL by the server. Raises Refused(held_elsewhere)."""
     digest = sha256(f"{opened.installation_id} {name}".encode()).hexdigest()
-    with _on_host(opened.locks / "held", digest, name), _on_server(where, int(digest[:15], 16), name) as held:
-        token = _here.set((*_here.get(), held))
-        try:
-            yield held
-        finally:
-            _here.reset(token)
+    with _on_host(opened.locks / "held", digest, name), _on_server(where, int(digest[:15], 16), name):
+        yield
 
 
 @contextmanager
@@ -86,11 +55,8 @@ def _locked(path: Path) -> int | None:
 
 
 @contextmanager
-def _on_server(where: Located, key: int, name: str) -> Generator[Held]:
-    if not isinstance(where, OnServer):
-        yield Held(name, None)
-        return
-    with where.held(key) as still:
-        if still is None:
+def _on_server(where: Located, key: int, name: str) -> Generator[None]:
+    with nullcontext(True) if not isinstance(where, OnServer) else where.held(key) as held:
+        if not held:
             raise Refused("held_elsewhere", name=name)
-        yield Held(name, still)
+        yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from counterfoil.app.driven import driven
-from counterfoil.app.holding import Held, check_held, holding
+from counterfoil.app.holding import holding
 from counterfoil.app.located import located
 from counterfoil.app.registration import check_owners
 from counterfoil.app.submitted import unresolved
@@ -94,7 +94,6 @@ class Ledger:
             identity,
             opened.deadlines,
         )
-        await check_held()
         try:
             await opened.write(verb)
         except Refused as refused:
@@ -133,12 +132,10 @@ class Ledger:
                 self._presence = (opened, shared(opened))
             return self._presence[1]
 
-    def holding(self, name: str) -> AbstractContextManager[Held]:
+    def holding(self, name: str) -> AbstractContextManager[None]:
         """While the block is open nobody else holds this name, in any process: for what must go on in one place only.
 
-        It is freed however its holder ends, and no time is involved. Raises Refused(held_elsewhere), at once. On a server it is
-        also freed when its connection is lost: then `perform` in the block raises Refused(hold_lost), and so does `check` of what
-        the block is given, which is to be asked before anything else that must happen in one place.
+        It is freed however its holder ends, and no time is involved. Raises Refused(held_elsewhere), at once.
         """
         return holding(self._app.open(), located(self._app.db), name)
 

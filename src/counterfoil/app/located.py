@@ -194,8 +194,8 @@ class OnServer:
         """In the state folder: a lock is of one host."""
         return settings.state_folder() / f"{installation_id}.locks"
 
-    def held(self, key: int) -> AbstractContextManager[Callable[[], bool] | None]:
-        """None where a key of the server was not free. It is held while the block is open: what is given asks. Raises StorageError."""
+    def held(self, key: int) -> AbstractContextManager[bool]:
+        """Whether a key of the server was free; it is held while the block is open. Raises StorageError."""
         from counterfoil.store.postgres_held import held
 
         return held(self.address, key)

@@ -67,7 +67,7 @@ class Operations:
             record = _operation(reader, operation)
             operation_id = record.operation_id
             if isinstance(by, str):
-                may_ask(reader, by, record)
+                _may_ask(reader, by, record)
         await reconcile.look_up(opened, operation_id, None if by is None else name_of(by))
         return self.show(operation_id)
 
@@ -107,7 +107,7 @@ class Operations:
         return self.show(record.operation_id)
 
 
-def may_ask(reader: Reader, name: str, operation: OperationRecord) -> None:
+def _may_ask(reader: Reader, name: str, operation: OperationRecord) -> None:
     """Before the receiver is bothered, and before its answer would be lost with the refusal."""
     people = list(reader.rows(PersonRecord))
     person = next((each for each in people if each.name == name), None)

@@ -42,7 +42,7 @@ class Receipts:
     ) -> dict[str, Any]:
         """`{items: [DELIVERY], next_cursor}`, newest first. `orphans`: those that name nothing of ours, unweighed.
 
-        DELIVERY: {delivery_id, number, receiver, own_id, type, state, body, body_digest, headers, received_at, seen, tries, next_at,
+        DELIVERY: {delivery_id, number, receiver, own_id, type, state, body, body_digest, received_at, seen, tries, next_at,
         operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action}. In a list `body` is None.
         """
         opened = self._opened()
@@ -75,8 +75,7 @@ class Receipts:
 
         `again`: also what is not due. Gives {asked, unreachable, left, duplicates: [{operation_id, number, run_id, receiver,
         business_key, incident_id, records, owner}], notices: [{operation_id, number, run_id, receiver, business_key, records,
-        notice}], set_aside: [the same with `problem`: why it could not be counted]}. `left`: more is to be counted.
-        Raises Refused(not_found, usage).
+        notice}]}. `left`: more is to be counted. Raises Refused(not_found, usage).
         """
         return await sweep(self._opened(), receiver=receiver, again=again, limit=limit)
 

@@ -1,5 +1,6 @@
 """`counterfoil backup`."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +9,11 @@ import typer
 from counterfoil.cli import pages
 from counterfoil.cli.command import Answer, group
 from counterfoil.cli.invocation import Invocation
-from counterfoil.cli.progress import progress, told
 from counterfoil.cli.tables import sentence, table
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 FOUND = 1
 BACKUP = "folder, taken_at, installation_id, incarnation, schema_version, files, bytes, digest"
@@ -43,8 +44,8 @@ def verified(console: "Console", data: Any) -> None:
 @backup.command("create", data=f"{{{BACKUP}}}", shows=pages.record)
 def create(invocation: Invocation, folder: Folder) -> Any:
     """Copy the ledger with its artifacts and its outside marker, as of one instant; workers go on. The folder must not exist."""
-    with progress(invocation) as shown:
-        return invocation.app().backups.create(folder, told(shown))
+    with _progress(invocation) as shown:
+        return invocation.app().backups.create(folder, _told(shown))
 
 
 @backup.command(
@@ -55,6 +56,26 @@ def create(invocation: Invocation, folder: Folder) -> Any:
 )
 def verify(invocation: Invocation, folder: Folder) -> Any:
     """Check every file of a backup, its database's pages, chains and tables, and that no artifact is missing. Exit 1 when not whole."""
-    with progress(invocation) as shown:
-        data = invocation.app().backups.verify(folder, told(shown))
+    with _progress(invocation) as shown:
+        data = invocation.app().backups.verify(folder, _told(shown))
     return Answer(data, 0 if data["sound"] else FOUND)
+
+
+def _progress(invocation: Invocation) -> "AbstractContextManager[Progress]":
+    """Bars on standard error, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=invocation.streams.err)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def _told(shown: "Progress") -> Any:
+    bars: dict[str, Any] = {}
+
+    def told(what: str, done: int, of: int) -> None:
+        if what not in bars:
+            bars[what] = shown.add_task(what, total=of)
+        shown.update(bars[what], completed=done, total=of)
+
+    return told

@@ -84,14 +84,11 @@ def close(
 def sweep_page(console: "Console", data: Any) -> None:
     """What was found, then how far it came."""
     found = [("incident", d) for d in data["duplicates"]] + [("notice", n) for n in data["notices"]]
-    found += [("set aside", each) for each in data["set_aside"]]
     rows = [
         (kind, f"op-{d['number']}", d["run_id"], d["receiver"], d["business_key"], d["records"]) for kind, d in found
     ]
     names = ("found", "operation", "run", "receiver", "business key", "records")
     table(console, names, rows, empty="No duplicate.")
-    for each in data["set_aside"]:
-        sentence(console, f"op-{each['number']} could not be counted: {each['problem']}")
     left = " More is to be counted." if data["left"] else ""
     away = f" Out of reach: {', '.join(data['unreachable'])}." if data["unreachable"] else ""
     sentence(console, f"{data['asked']} operations were counted.{left}{away}")

@@ -83,13 +83,12 @@ SHAPES: dict[str, str] = {
         "next_action:NEXT}"
     ),
     "DELIVERY": (
-        "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, headers, received_at, "
-        "seen, tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
+        "{delivery_id, number, receiver, own_id, type, state: stored|matched|orphan|other, body, body_digest, received_at, seen, "
+        "tries, next_at, operation_id, run_id, receipt_id, later, closed_at, closed_by, reason, next_action:NEXT}"
     ),
     "SWEEP": (
         "{asked, unreachable:[receiver], left, duplicates:[{operation_id, number, run_id, receiver, business_key, incident_id, "
-        "records, owner}], notices:[{operation_id, number, run_id, receiver, business_key, records, notice}], "
-        "set_aside:[{operation_id, number, run_id, receiver, business_key, records, problem}]}"
+        "records, owner}], notices:[{operation_id, number, run_id, receiver, business_key, records, notice}]}"
     ),
     "METRIC": (
         "{name, kind: gauge|counter|histogram, unit, labels:[label], of: installation|process, definition, does_not_count, "
@@ -122,14 +121,7 @@ SHAPES: dict[str, str] = {
         "{operation, receiver, environment, gate, drill_at, drill_digest, drill_age_seconds, "
         "drilled:[{workflow, workflow_version, contract_digest}], undrilled_version, waiver:WAIVER}"
     ),
-    "RESTORE": (
-        "{recognised_by, sentence, suspended, in_doubt, adopted, orphans, state, restored_at, incarnation, asked, unasked, not_askable, "
-        "doubts:[{operation_id, number, run_id, operation, receiver, status, showed, owner, next_action:NEXT}]}"
-    ),
-    "RECONCILED": (
-        "{asked, asked_before, closed:{succeeded, failed}, in_doubt, unreachable:[receiver], left, not_askable:{WHY: count}, "
-        "incidents:[incident_id], adopted, problems:{operation: text}}, WHY: no_code|no_lookup|no_address|follows|incident"
-    ),
+    "RESTORE": "{recognised_by, sentence, suspended, in_doubt, adopted, state, restored_at, incarnation}",
     "ROLE": "{role, built_in, named, people:[name], grants:[GRANT], narrowed}",
     "GRANT": (
         "{grant_id, role, verb, workflow, operation, kind, up_to:{minor, currency}, granted_by, granted_at, withdrawn_at}"

@@ -11,8 +11,6 @@ from pydantic import BaseModel, Field
 
 from counterfoil.connectors import aws
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
-from counterfoil.engine.credential import acts_as
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen, When
@@ -62,7 +60,6 @@ def put_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
     )
 
 
-@acts_as(aws.FoundByBoto3())
 def put_secret_value(call: Call, version: SecretVersion) -> Receipt:
     """One request under our key. The value is read when it is sent."""
     value = environment().get(version.value_from)
@@ -82,18 +79,16 @@ def put_secret_value(call: Call, version: SecretVersion) -> Receipt:
 def find_version(ask: Ask, version: SecretVersion) -> Seen[Receipt]:
     """The version whose id is our key. Its value is not read."""
     after: dict[str, str] = {}
-    for _ in pages():
-        page = _versions(ask, version, after)
+    while True:
+        page = _versions(version, after)
         ours = [item for item in page["Versions"] if item["VersionId"] == ask.key]
         if ours or not page.get("NextToken"):
             return Seen([Found(Receipt(reference=item["VersionId"])) for item in ours], complete=True)
         after = {"NextToken": page["NextToken"]}
-    return cut([], f"the versions of {version.secret}")
 
 
-def _versions(ask: Ask, version: SecretVersion, after: Mapping[str, str]) -> Any:
+def _versions(version: SecretVersion, after: Mapping[str, str]) -> Any:
     return aws.read(
-        ask,
         "secretsmanager",
         aws.region_of(version.secret),
         lambda client: client.list_secret_version_ids(SecretId=version.secret, IncludeDeprecated=True, **after),

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from counterfoil.connectors import aws
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.engine.credential import acts_as
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen, When
@@ -58,7 +57,6 @@ def put_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
     return contract_of(ENTRY, action="TransactWriteItems", find=find_item, overrides={**ours, **(overrides or {})})
 
 
-@acts_as(aws.FoundByBoto3())
 def put_item(call: Call, item: Item) -> Receipt:
     """One request under our key, on the condition that the primary key is not there."""
     first = next(iter(item.key))
@@ -82,7 +80,6 @@ def find_item(ask: Ask, item: Item) -> Seen[Receipt]:
     """The item of this primary key, by a strong read, if it carries our operation's id."""
     key = {name: _typed(value) for name, value in item.key.items()}
     held = aws.read(
-        ask,
         "dynamodb",
         aws.region_of(item.table),
         lambda client: client.get_item(TableName=item.table, Key=key, ConsistentRead=True),

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, Unpack
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
@@ -105,18 +104,18 @@ async def find_comment(ask: Ask, comment: Comment) -> Seen[CommentReceipt]:
     ends = f"\n\n{marker(ask.operation_id)}"
     since = (ask.first_sent_at - CLOCKS).strftime("%Y-%m-%dT%H:%M:%SZ")
     found: list[Found[CommentReceipt]] = []
-    for page in pages():
+    page = 0
+    while True:
+        page += 1
         params = {"since": since, "per_page": PAGE, "page": page}
         items: list[dict[str, Any]] = (await ask.http.get(_comments(comment), params=params, headers=ACCEPT)).json()
         for item in items:
             text = str(item["body"]).replace("\r\n", "\n").rstrip()
             if text.endswith(ends):
                 held = comment.model_copy(update={"body": text.removesuffix(ends)})
-                maker: Mapping[str, Any] = item.get("user") or {}
-                found.append(Found(_receipt(item), payload=held, made_by=maker.get("login")))
+                found.append(Found(_receipt(item), payload=held))
         if len(items) < PAGE:
             return Seen(found, complete=True)
-    return cut(found, f"the comments of {comment.repository}#{comment.issue} since the first attempt")
 
 
 async def github_merge(call: Call, merge: Merge) -> Receipt:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Unpack
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
@@ -69,10 +68,10 @@ async def jira_create(call: Call, issue: Issue) -> Receipt:
 
 async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
     """Every issue with our label; project, type and summary are compared."""
-    params = {"jql": f'labels = "{label(ask.operation_id)}"', "fields": "project,issuetype,summary,creator"}
+    params = {"jql": f'labels = "{label(ask.operation_id)}"', "fields": "project,issuetype,summary"}
     found: list[Found[Receipt]] = []
     after: dict[str, str] = {}
-    for _ in pages():
+    while True:
         page = (await ask.http.get(f"{PLACE}/search/jql", params={**params, **after})).json()
         for shown in page["issues"]:
             fields = shown["fields"]
@@ -81,13 +80,10 @@ async def find_issue(ask: Ask, issue: Issue) -> Seen[Receipt]:
                 "type": fields["issuetype"]["name"],
                 "summary": fields["summary"],
             }
-            maker: Mapping[str, Any] = fields.get("creator") or {}
-            there = issue.model_copy(update=held)
-            found.append(Found(Receipt(reference=shown["key"]), payload=there, made_by=maker.get("accountId")))
+            found.append(Found(Receipt(reference=shown["key"]), payload=issue.model_copy(update=held)))
         if not page.get("nextPageToken"):
             return Seen(found, complete=True)
         after = {"nextPageToken": page["nextPageToken"]}
-    return cut(found, f"the issues with {label(ask.operation_id)}")
 
 
 def _words(line: str) -> list[dict[str, str]]:

@@ -3,8 +3,7 @@
     app.receiver("mail", url="smtp://robot@mail.example:587", credential=Bearer(Env("SMTP_PASSWORD")), environment="live")
     send = mail.send(app, receiver="mail", sent=mail.Maildir(Env("SENT_MAIL")), owner="support")
 
-A name in the address signs in with the receiver's credential, or `Basic(user, password)` does, only after TLS.
-`smtps://` speaks TLS from the first byte.
+A name in the address signs in with the receiver's credential, only after TLS. `smtps://` speaks TLS from the first byte.
 """
 
 import smtplib
@@ -25,6 +24,7 @@ from pydantic import BaseModel, Field, field_validator
 from counterfoil.app.application import App
 from counterfoil.connectors.connector import Governed, contract_of, declared
 from counterfoil.engine.definitions import Env, Operation
+from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
 from counterfoil.model.errors import Refused
@@ -115,8 +115,8 @@ def send(
     def send_mail(call: Call, mail: Mail) -> Receipt:
         """One message under our Message-ID. A plain function: SMTP's client blocks."""
         content = written(mail, call.operation_id)
-        with signed_in(call.http.url, call.credential) as server, call.sending() as told:
-            told.reply(*submit(server, mail.sender, mail.to, content))
+        with signed_in(app, receiver) as server, call.sending() as told:
+            told.reply(*submit(server, mail, content))
         return Receipt(reference=message_id(call.operation_id, mail))
 
     return declared(app, send_mail, send_contract(sent, overrides), receiver, **governed)
@@ -156,14 +156,14 @@ def read_back(message: EmailMessage, mail: Mail) -> Mail:
 
 
 @contextmanager
-def signed_in(url: str, credential: Mapping[str, str]) -> Generator[smtplib.SMTP]:
-    """A connection that has been greeted and, where the address or the credential holds a name, signed in.
+def signed_in(app: App, receiver: str) -> Generator[smtplib.SMTP]:
+    """A connection that has been greeted and, where the address holds a name, signed in. What fails here was never sent.
 
-    What fails here was never sent. Raises OSError, smtplib.SMTPException.
+    Raises OSError, smtplib.SMTPException, Refused(setting_missing).
     """
-    place, safe = urlsplit(url), ssl.create_default_context()
-    user = credential.get("user") or unquote(place.username or "")
-    password = credential.get("password") or credential.get("token") or ""
+    operation = next(each for each in app.registry.operations.values() if each.receiver == receiver)
+    endpoint = endpoint_of(app.registry, operation, environment())
+    place, safe = urlsplit(endpoint.url), ssl.create_default_context()
     at_once = place.scheme == "smtps"
     server = (
         smtplib.SMTP_SSL(timeout=SECONDS_PER_ANSWER, context=safe)
@@ -171,21 +171,22 @@ def signed_in(url: str, credential: Mapping[str, str]) -> Generator[smtplib.SMTP
         else smtplib.SMTP(timeout=SECONDS_PER_ANSWER)
     )
     try:
-        otherwise = SMTPS if at_once else SUBMISSION if user else RELAY
+        otherwise = SMTPS if at_once else SUBMISSION if place.username else RELAY
         server.connect(place.hostname or "", place.port or otherwise)
         server.ehlo_or_helo_if_needed()
-        if user:
+        if place.username:
             if not at_once:
                 server.starttls(context=safe)
-            server.login(user, password)
+            password = endpoint.headers.get("Authorization", "").removeprefix("Bearer ")
+            server.login(unquote(place.username), password)
         yield server
     finally:
         server.close()  # no QUIT: its answer would say nothing about the message
 
 
-def submit(server: smtplib.SMTP, sender: str, to: str, content: bytes) -> tuple[int, dict[str, Any]]:
+def submit(server: smtplib.SMTP, mail: Mail, content: bytes) -> tuple[int, dict[str, Any]]:
     """Hand one message over: the answer that ended it, and whether the content had been sent by then (`stage`)."""
-    for ask in (lambda: server.mail(sender), lambda: server.rcpt(to)):
+    for ask in (lambda: server.mail(mail.sender), lambda: server.rcpt(mail.to)):
         code, text = ask()
         if code >= 400:
             return code, {"stage": "envelope", "text": text.decode(errors="replace")}

@@ -1,12 +1,11 @@
 """NATS JetStream: a message is published under our key, which the stream knows for its duplicate window.
 
-app.receiver("orders", url=Env("NATS_URL"), credential=Named(creds=SecretFile("/run/secrets/nats.creds")), environment="live")
+app.receiver("orders", url=Env("NATS_URL"), environment="live")
 publish = nats.publish(app, receiver="orders", duplicate_window=timedelta(minutes=2), owner="platform-oncall")
 """
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,14 +14,13 @@ from typing import Annotated, Any, Unpack
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
-from counterfoil.engine.credential import acts_as
-from counterfoil.engine.definitions import Env, Held, Operation, Resolve, SecretFile
+from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen, When
 from counterfoil.model.errors import Refused
 from counterfoil.model.money import Target
 from counterfoil.model.receipt import Receipt
+from counterfoil.settings import environment
 
 ENTRY = "nats_jetstream"
 INSTALL = "Install it: pip install 'counterfoil[connectors]'"
@@ -76,24 +74,6 @@ def publish_contract(duplicate_window: timedelta, overrides: Mapping[str, Any] |
     return contract_of(ENTRY, action="publish", find=find_message, overrides={**ours, **(overrides or {})})
 
 
-@dataclass(frozen=True, slots=True)
-class FromEnvironment:
-    """Who acts where the receiver names no credential: the environment's file of credentials, or its token."""
-
-    @property
-    def blocks(self) -> bool:
-        """It reads a file."""
-        return True
-
-    def held(self, read: Resolve) -> Held:
-        """As it is now. Raises Refused(credential_missing)."""
-        file, token = read(Env(CREDENTIALS, "")), read(Env(TOKEN, ""))
-        given = {"creds": read(SecretFile(file)) if file else "", "token": token}
-        values = {name: value for name, value in given.items() if value}
-        return Held({}, values, "\x1f".join(values.values()), tuple(values.values()))
-
-
-@acts_as(FromEnvironment())
 def publish_message(call: Call, message: Message) -> MessageReceipt:
     """One message under our key, with our operation's id beside it."""
     return asyncio.run(_published(call, message))
@@ -105,9 +85,7 @@ def find_message(ask: Ask, message: Message) -> Seen[MessageReceipt]:
 
 
 async def _published(call: Call, message: Message) -> MessageReceipt:
-    connection = await _connected(
-        call.http.url, call.credential
-    )  # before anything is in flight: what fails here was never sent
+    connection = await _connected(call.http.url)  # before anything is in flight: what fails here was never sent
     errors: Any = import_module("nats.js.errors")
     told: dict[str, Any] = {}
     try:
@@ -130,7 +108,7 @@ async def _published(call: Call, message: Message) -> MessageReceipt:
 
 
 async def _found(ask: Ask, message: Message) -> Seen[MessageReceipt]:
-    connection = await _connected(ask.http.url, ask.credential)
+    connection = await _connected(ask.http.url)
     api: Any = import_module("nats.js.api")
     try:
         stream = connection.jetstream()
@@ -147,17 +125,13 @@ async def _found(ask: Ask, message: Message) -> Seen[MessageReceipt]:
         )
         ours: list[Found[MessageReceipt]] = []
         left = (await walk.consumer_info()).num_pending
-        for _ in pages():
-            if not left:
-                break
+        while left:
             page = await walk.fetch(min(left, PAGE), timeout=SECONDS)
             ours += [_shown(message, each) for each in page if _mark(each) == ask.operation_id]
             left -= len(page)
         await walk.unsubscribe()
     finally:
         await connection.close()
-    if left:
-        return cut(ours, f"the messages on {message.subject} since the first attempt")
     return Seen(ours, complete=_has_all(info))
 
 
@@ -185,27 +159,22 @@ def _receipt(stream: str, sequence: int) -> MessageReceipt:
     return MessageReceipt(reference=f"{stream}/{sequence}", sequence=sequence)
 
 
-async def _connected(url: str, credential: Mapping[str, str]) -> Any:
+async def _connected(url: str) -> Any:
     """A connection for one attempt: it never comes back by itself, and so never sends again what it had kept.
-
-    `credential`: `creds` (a file's content), `token`, `user` and `password`, or `nkey_seed`.
 
     Raises Refused(tool_missing) where the client is not installed.
     """
     if find_spec("nats") is None:
         raise Refused("tool_missing", tool="The Python package nats-py", install=INSTALL)
     client: Any = import_module("nats")
-    creds = credential.get("creds")
+    given = environment()
     return await client.connect(
         url,
         allow_reconnect=False,
         max_reconnect_attempts=0,
         connect_timeout=SECONDS,
-        user_credentials=None if creds is None else import_module("nats.aio.client").RawCredentials(creds),
-        token=credential.get("token"),
-        user=credential.get("user"),
-        password=credential.get("password"),
-        nkeys_seed_str=credential.get("nkey_seed"),
+        user_credentials=given.get(CREDENTIALS),
+        token=given.get(TOKEN),
         error_cb=_quiet,
     )
 

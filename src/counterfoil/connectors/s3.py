@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from counterfoil.connectors import aws
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.engine.credential import acts_as
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen, When
@@ -67,7 +66,6 @@ def create_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
     )
 
 
-@acts_as(aws.FoundByBoto3())
 def create_object(call: Call, object: Object) -> ObjectReceipt:
     """One request on the condition that nothing is there. Our operation's id stands in the object's metadata."""
     told = aws.sent(
@@ -89,11 +87,7 @@ def create_object(call: Call, object: Object) -> ObjectReceipt:
 def find_object(ask: Ask, object: Object) -> Seen[ObjectReceipt]:
     """What lies at the path. Only what carries our operation's id is compared by content: the rest is somebody else's."""
     held = aws.read(
-        ask,
-        "s3",
-        object.region,
-        lambda c: _held(c.get_object(Bucket=object.bucket, Key=object.path)),
-        absent="NoSuchKey",
+        "s3", object.region, lambda c: _held(c.get_object(Bucket=object.bucket, Key=object.path)), absent="NoSuchKey"
     )
     if held is None:
         return Seen([], complete=True)

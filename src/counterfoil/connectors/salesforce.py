@@ -7,23 +7,21 @@ The field must be an External ID and **Unique**: without that, two requests at o
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Unpack, cast
+from typing import Annotated, Any, Unpack
 
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
-from counterfoil.model.contract import Contract, Found, Seen, When
-from counterfoil.model.exchange import Exchange
+from counterfoil.model.contract import Contract, Found, Seen
 from counterfoil.model.money import Target
 from counterfoil.model.receipt import Receipt
 from counterfoil.receivers.catalogue import entry
-from counterfoil.receivers.http import LookupUnreachable
 
 ENTRY = "salesforce_upsert"
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
-SEVERAL, ABSENT = 300, 404
+ABSENT = 404
 
 Value = str | int | float | bool | None
 
@@ -49,12 +47,9 @@ def create(
 
 
 def create_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
-    """The contract of `create`. A 300 names several records under our key: it fits no rule, so they are asked for."""
+    """The contract of `create`."""
     action = "PATCH /services/data/vXX/sobjects/{SObject}/{ExtIdField}/{value}"
-    classifier = [When(status=400).means("refused"), When(status="2xx").means("applied")]
-    return contract_of(
-        ENTRY, action=action, find=find_record, overrides={"classifier": classifier, **(overrides or {})}
-    )
+    return contract_of(ENTRY, action=action, find=find_record, overrides=overrides)
 
 
 async def salesforce_create(call: Call, record: Record) -> Receipt:
@@ -65,29 +60,13 @@ async def salesforce_create(call: Call, record: Record) -> Receipt:
 
 
 async def find_record(ask: Ask, record: Record) -> Seen[Receipt]:
-    """The record at the place that our key names, with the fields that were written; each of them, where the field is not
-    unique and the answer names several."""
-    try:
-        reply = await ask.http.get(_place(record, str(ask.key)))
-    except LookupUnreachable as answered:
-        several = _several(answered.exchange)
-        if len(several) < 2:
-            raise
-        return Seen([Found(Receipt(reference=each)) for each in several], complete=True)
+    """The record at the place that our key names, with the fields that were written."""
+    reply = await ask.http.get(_place(record, str(ask.key)))
     if reply.status == ABSENT:
         return Seen([], complete=True)
     shown = reply.json()
     held = record.model_copy(update={"values": {name: shown.get(name) for name in record.values}})
     return Seen([Found(Receipt(reference=shown["Id"]), payload=held)], complete=True)
-
-
-def _several(exchange: Exchange | None) -> list[str]:
-    """The ids of the records that a 300 lists by their addresses; none where it is no such answer, or a broken one."""
-    if exchange is None or exchange.status != SEVERAL or not exchange.complete:
-        return []
-    listed: Any = exchange.json()
-    addresses = cast("list[Any]", listed) if isinstance(listed, list) else []
-    return [str(each).rpartition("/")[2] for each in addresses]
 
 
 def _place(record: Record, key: str) -> str:

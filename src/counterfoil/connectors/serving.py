@@ -13,7 +13,6 @@ from counterfoil.testing.loopback.digest import as_object
 from counterfoil.testing.loopback.exchange import CONTROL, Exchange, Reply, Request
 from counterfoil.testing.loopback.faults import Fault, Faults
 from counterfoil.testing.loopback.serving import LoopbackServer
-from counterfoil.testing.sandbox.clock import SandboxClock
 from counterfoil.testing.sandbox.contract import SandboxContract
 from counterfoil.testing.sandbox.records import Records
 from counterfoil.testing.sandbox.server import FAULTS, Sandbox
@@ -92,15 +91,8 @@ class Plain:
 class Spoken(Sandbox):
     """The sandbox behind a dialect."""
 
-    def __init__(
-        self,
-        contract: SandboxContract,
-        records: Records,
-        dialect: Dialect,
-        faults: Faults | None = None,
-        clock: SandboxClock | None = None,
-    ) -> None:
-        super().__init__(contract, records, faults or Faults(FAULTS), clock)
+    def __init__(self, contract: SandboxContract, records: Records, dialect: Dialect) -> None:
+        super().__init__(contract, records, Faults(FAULTS))
         self._dialect = dialect
 
     def serve(self, exchange: Exchange, request: Request) -> None:

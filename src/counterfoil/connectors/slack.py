@@ -13,7 +13,6 @@ from typing import Annotated, Any, Unpack
 from pydantic import BaseModel, Field
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
@@ -73,7 +72,7 @@ async def find_message(ask: Ask, message: Message) -> Seen[MessageReceipt]:
         place, params["ts"] = "/api/conversations.replies", message.thread
     found: list[Found[MessageReceipt]] = []
     cursor = ""
-    for _ in pages():
+    while True:
         page = (await ask.http.get(place, params={**params, "oldest": f"{since:.6f}", "cursor": cursor})).json()
         if page["ok"] is not True:
             raise LookupError(f"Slack answered {page.get('error')}")  # nobody could be asked: not absence
@@ -82,7 +81,6 @@ async def find_message(ask: Ask, message: Message) -> Seen[MessageReceipt]:
         cursor = told.get("next_cursor") or ""
         if not cursor:
             return Seen(found, complete=not page.get("has_more"))
-    return cut(found, f"the messages in {message.channel} since the first attempt")
 
 
 def _mark_of(item: Mapping[str, Any]) -> Any:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from counterfoil.connectors import aws
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.engine.credential import acts_as
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Call
 from counterfoil.model.contract import Contract
@@ -54,7 +53,6 @@ def send_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
     return contract_of(ENTRY, action="SendMessage", overrides=overrides)
 
 
-@acts_as(aws.FoundByBoto3())
 def send_message(call: Call, message: Message) -> MessageReceipt:
     """One request under our key. Our operation's id stands in an attribute, for whoever receives the message."""
     told = aws.sent(

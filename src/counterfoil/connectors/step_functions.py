@@ -12,7 +12,6 @@ from pydantic import BaseModel, Field
 
 from counterfoil.connectors import aws
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.engine.credential import acts_as
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen, When
@@ -64,12 +63,11 @@ def start_contract(overrides: Mapping[str, Any] | None = None) -> Contract:
     )
 
 
-@acts_as(aws.FoundByBoto3())
 def start_execution(call: Call, execution: Execution) -> ExecutionReceipt:
     """One request under our key, which is the execution's name. An EXPRESS machine, which keeps no names, is refused before."""
     machine, region = execution.machine, aws.region_of(execution.machine)
     known = aws.read(
-        call, "stepfunctions", region, lambda c: c.describe_state_machine(stateMachineArn=machine), absent=NO_MACHINE
+        "stepfunctions", region, lambda c: c.describe_state_machine(stateMachineArn=machine), absent=NO_MACHINE
     )
     if known is None:
         raise StepFailed("no_such_machine", f"There is no state machine {machine}.")
@@ -88,7 +86,7 @@ def find_execution(ask: Ask, execution: Execution) -> Seen[ExecutionReceipt]:
     """The execution of our name: there is at most one. Its input is compared."""
     arn = f"{execution.machine.replace(':stateMachine:', ':execution:')}:{ask.key}"
     region = aws.region_of(arn)
-    held = aws.read(ask, "stepfunctions", region, lambda c: c.describe_execution(executionArn=arn), absent=NO_EXECUTION)
+    held = aws.read("stepfunctions", region, lambda c: c.describe_execution(executionArn=arn), absent=NO_EXECUTION)
     if held is None:
         return Seen([], complete=True)
     receipt = ExecutionReceipt(reference=held["executionArn"], started_at=held["startDate"].isoformat())

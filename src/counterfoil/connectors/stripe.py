@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Unpack
 from pydantic import BaseModel
 
 from counterfoil.connectors.connector import Declares, Governed, contract_of, declared
-from counterfoil.connectors.walking import cut, pages
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.port import Ask, Call
 from counterfoil.model.contract import Contract, Found, Seen
@@ -108,7 +107,7 @@ async def stripe_payment_intent(call: Call, payment: PaymentIntent) -> PaymentRe
 
 async def find_refund(ask: Ask, refund: Refund) -> Seen[RefundReceipt]:
     """The refunds of this charge that carry our operation's id."""
-    ours, complete = await _ours(ask, "/v1/refunds", {"charge": refund.charge})
+    ours = await _ours(ask, "/v1/refunds", {"charge": refund.charge})
     found = [
         Found(
             RefundReceipt(reference=item["id"], amount=item["amount"], state=item.get("status")),
@@ -116,12 +115,12 @@ async def find_refund(ask: Ask, refund: Refund) -> Seen[RefundReceipt]:
         )
         for item in ours
     ]
-    return Seen(found, complete=True) if complete else cut(found, f"the refunds of {refund.charge}")
+    return Seen(found, complete=True)
 
 
 async def find_payment_intent(ask: Ask, payment: PaymentIntent) -> Seen[PaymentReceipt]:
     """The intents made since the first attempt that carry our operation's id."""
-    ours, complete = await _ours(ask, "/v1/payment_intents", {}, since=_seconds(ask.first_sent_at - CLOCKS))
+    ours = await _ours(ask, "/v1/payment_intents", {}, since=_seconds(ask.first_sent_at - CLOCKS))
     found = [
         Found(
             PaymentReceipt(reference=item["id"], amount=item["amount"], state=item.get("status")),
@@ -135,26 +134,20 @@ async def find_payment_intent(ask: Ask, payment: PaymentIntent) -> Seen[PaymentR
         )
         for item in ours
     ]
-    return (
-        Seen(found, complete=True) if complete else cut(found, "the account's payment intents since the first attempt")
-    )
+    return Seen(found, complete=True)
 
 
-async def _ours(ask: Ask, path: str, by: Mapping[str, str], *, since: int = 0) -> tuple[list[dict[str, Any]], bool]:
-    """Every object of ours in a list, which is newest first: to its end, or to what was made before `since`.
-
-    And whether the walk came so far.
-    """
+async def _ours(ask: Ask, path: str, by: Mapping[str, str], *, since: int = 0) -> list[dict[str, Any]]:
+    """Every object of ours in a list, which is newest first: to its end, or to what was made before `since`."""
     ours: list[dict[str, Any]] = []
     after: dict[str, str] = {}
-    for _ in pages():
+    while True:
         page = (await ask.http.get(path, params={**by, "limit": PAGE, **after})).json()
         items = page["data"]
         ours += [item for item in items if _mark_of(item) == ask.operation_id]
         if not page["has_more"] or not items or items[-1]["created"] < since:
-            return ours, True
+            return ours
         after = {"starting_after": items[-1]["id"]}
-    return ours, False
 
 
 def _mark_of(item: Mapping[str, Any]) -> Any:

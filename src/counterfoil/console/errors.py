@@ -41,8 +41,6 @@ STATUSES = {
     "storage_failed": 503,
     "database_busy": 503,
     "server_lost": 503,
-    "server_promoted": 503,
-    "ledger_went_back": 503,
     "read_only": 503,
 }
 SIGNS_IN = frozenset({"not_signed_in", "token_invalid", "session_over"})

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from counterfoil.engine.adopting import taken_in
 from counterfoil.engine.budgets import Spent
 from counterfoil.engine.proposals import scope_of
 from counterfoil.engine.situation import Target, held_now, lacking, newest_review, operation_in, situation_in
@@ -83,7 +82,6 @@ def advanced(
 
     `note` stands behind the sentence of an incident that is opened.
     """
-    operation = taken_in(tx, operation)
     situation = situation_in(tx, target, operation=operation)
     case, ruling = rule(gather(situation))
     next_at = next_look_at(situation)

@@ -9,7 +9,7 @@ from counterfoil.engine.asked import approved_digest, proposal_digest
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
 from counterfoil.engine.driver import drive
-from counterfoil.engine.endpoint import account_of, reached
+from counterfoil.engine.endpoint import account_of, endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.marking import marks_of
 from counterfoil.engine.opened import Opened
@@ -85,7 +85,7 @@ async def propose(
         if outcome is None:
             run = execution.run
             data = {"in": digest}
-            await reached(execution.opened.registry, operation, execution.opened.environ)
+            endpoint_of(execution.opened.registry, operation, execution.opened.environ)
             verb = Propose(
                 run.run_id,
                 run.fence,
@@ -152,9 +152,7 @@ async def prepared(
         if known.status is not OperationStatus.FAILED or known.operation_id in execution.journal.closings or told:
             return known.operation_id, opened.data["version"]
     await execution.recorded(None)  # nothing is prepared under a timeout that is over
-    await reached(
-        execution.opened.registry, operation, execution.opened.environ
-    )  # nor what could not be sent from here
+    endpoint_of(execution.opened.registry, operation, execution.opened.environ)  # nor what could not be sent from here
     of_proposal = proposal is not None and opened is None
     verb = Prepare(
         execution.run.run_id,

@@ -103,24 +103,10 @@ def host_name() -> str:
     return socket.gethostname()
 
 
-# Of the first namespaces of a kernel, which are the machine's own (PROC_PID_INIT_INO, PROC_UTS_INIT_INO of linux/proc_ns.h).
-_OWN_NAMESPACES = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE}
-
-
-def contained(namespaces: Path = Path("/proc/self/ns")) -> bool:
-    """Whether this process has a namespace that is not the machine's: then its name and its files may be an image's."""
-    with suppress(OSError):
-        return any((namespaces / kind).stat().st_ino != own for kind, own in _OWN_NAMESPACES.items())
-    return False
-
-
 @cache
 def machine_id() -> str:
-    """Tells this machine from others that have its name; "" where nothing does. The system's own id is not shown to others.
-
-    Also in a container: the file comes with its image, or with its volume, and is the same on another node.
-    """
-    for place in () if contained() else ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+    """Tells this machine from others that have its name; "" where the system does not. The system's own id is not shown to others."""
+    for place in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
         with suppress(OSError):
             if known := Path(place).read_text().strip():
                 return hashlib.sha256(b"counterfoil " + known.encode()).hexdigest()[:16]
@@ -140,11 +126,6 @@ def machine_of(boot: str) -> str:
     """The machine in a `boot_id`, "" where none is named."""
     machine, named, _ = boot.partition(".")
     return machine if named else ""
-
-
-def same_kernel(boot: str, other: str) -> bool:
-    """Whether two `boot_id`s are of one start of one system, in whatever containers."""
-    return boot.rpartition(".")[2] == other.rpartition(".")[2]
 
 
 def process_id() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -51,48 +51,11 @@ class Keyring:
     name: str
 
 
-Reference = Env | SecretFile | Keyring
-Resolve = Callable[[Reference], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A credential as it is here and now, for one attempt or one question; never stored.
-
-    `headers` go out, `values` are what an SDK is given, `identity` is what its digest in an attempt is made of, and
-    `secrets` must not be kept where they come back.
-    """
-
-    headers: dict[str, str]
-    values: dict[str, str]
-    identity: str
-    secrets: tuple[str, ...]
-
-
-class Credential(Protocol):
-    """A credential by reference. `blocks`: reading it may take its time, as of a file or a keyring."""
-
-    @property
-    def blocks(self) -> bool: ...
-
-    def held(self, read: Resolve) -> Held: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Bearer:
     """A credential by reference: sent as `Authorization: Bearer ...`, never stored."""
 
-    token: Reference
-
-    @property
-    def blocks(self) -> bool:
-        """Whether reading it may take its time."""
-        return not isinstance(self.token, Env)
-
-    def held(self, read: Resolve) -> Held:
-        """As it is now. Raises Refused(setting_missing, credential_missing)."""
-        token = read(self.token)
-        return Held({"Authorization": f"Bearer {token}"} if token else {}, {"token": token}, token, (token,))
+    token: Env | SecretFile | Keyring
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -104,13 +67,13 @@ class SignedBy:
     """
 
     scheme: Literal["standard", "stripe", "github"]
-    secrets: tuple[Reference, ...]
+    secrets: tuple[Env, ...]
     tolerance: timedelta
 
     def __init__(
         self,
         scheme: Literal["standard", "stripe", "github"],
-        *secrets: Reference,
+        *secrets: Env,
         tolerance: timedelta = timedelta(minutes=5),
     ) -> None:
         object.__setattr__(self, "scheme", scheme)
@@ -122,7 +85,7 @@ class SignedBy:
 class ReceiverDefinition:
     name: str
     url: str | Env
-    credential: Credential | None
+    credential: Bearer | None
     environment: str
     concurrency: int | None = None  # attempts at once, over all workers
     rate: Rate | None = None

@@ -35,7 +35,6 @@ class StoreDelivery(RunVerb):
     type: str | None
     body: str
     body_digest: str
-    headers: str
     boundary: ClassVar[str] = "installation.changed"
 
     @property
@@ -55,12 +54,10 @@ class StoreDelivery(RunVerb):
             return again, False
         stored = DeliveryRecord(
             self.delivery_id, tx.number("delivery"), self.receiver, self.own_id, self.type, self.body, self.body_digest,
-            tx.now, None, None, None, None, None, DeliveryState.STORED, tx.now, headers=self.headers,
+            tx.now, None, None, None, None, None, DeliveryState.STORED, tx.now,
         )  # fmt: skip
         tx.put(stored)
-        said = {
-            "delivery_id": stored.delivery_id, "own_id": self.own_id, "body_digest": self.body_digest, "headers": self.headers,
-        }  # fmt: skip
+        said = {"delivery_id": stored.delivery_id, "own_id": self.own_id, "body_digest": self.body_digest}
         tx.append(self.run_id, EntryKind.DELIVERED, name=self.receiver, data=said)
         return stored, True
 

@@ -11,7 +11,6 @@ from counterfoil.engine.demands import Demand
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.gate import send_of
 from counterfoil.engine.inquiry import ask, next_question
-from counterfoil.engine.left_alone import left_alone_until
 from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.reconcile import ask_receiver, here
 from counterfoil.engine.reused import follow
@@ -28,8 +27,6 @@ from counterfoil.rules.gate import sentence_of
 from counterfoil.rules.recovery import Kind, Until
 from counterfoil.rules.recovery_facts import Stop
 
-_NOT_HERE = frozenset({"credential_missing", "setting_missing", "tool_missing"})  # another process may have it
-
 
 async def drive(execution: Execution, operation: Operation[Any, Any], operation_id: str, branch: Branch) -> None:
     """Returns when the operation is closed. A doubt that only a person moves is a demand, and waits."""
@@ -42,35 +39,14 @@ async def drive(execution: Execution, operation: Operation[Any, Any], operation_
         if operation_id in execution.journal.closings:
             execution.demands.note(f"operation {operation_id}", None)
             return
-        try:
-            if await _moved(execution, operation, record, branch, seen):
-                return
-        except Refused as refused:
-            if refused.code not in _NOT_HERE:
-                raise
-            await _hold(execution, record, refused, branch, seen)
-
-
-async def _moved(
-    execution: Execution, operation: Operation[Any, Any], record: OperationRecord, branch: Branch, seen: int
-) -> bool:
-    """One ruling, and what it says. True when nothing is left to do. Raises Refused where its receiver cannot be reached here."""
-    await execution.owned(_prove_senders_gone(execution, operation, record))
-    target = await here(execution.opened, operation, execution.operations[record.operation_id])
-    advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
-    execution.catch_up()
-    if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
-        return True  # the workflow hears ReviewExpired; whether another review is opened is its decision
-    return await _done(execution, operation, advanced, target, branch, seen)
-
-
-async def _hold(execution: Execution, record: OperationRecord, refused: Refused, branch: Branch, seen: int) -> None:
-    """It is neither asked about nor sent from here, and stays as it is: its owner hears why, and a worker that can takes it up."""
-    detail = f"op-{record.number} ({record.name}) is held. {refused.message}"
-    owner = _owner(execution, record, ParkReason.NO_WORKER)
-    execution.demands.note(f"operation {record.operation_id}", Demand(ParkReason.NO_WORKER, detail, owner))
-    now = execution.opened.clock.now_us()
-    await execution.wait(Wait("receiver", record.operation_id, now, None, None, detail), branch=branch, seen=seen)
+        await execution.owned(_prove_senders_gone(execution, operation, record))
+        target = here(execution.opened, operation, execution.operations[operation_id])
+        advanced: Advanced = await execution.owned(execution.write(Advance(execution.run.run_id, target)))
+        execution.catch_up()
+        if advanced.expired_review is not None and _is_first(execution, advanced.expired_review):
+            return  # the workflow hears ReviewExpired; whether another review is opened is its decision
+        if await _done(execution, operation, advanced, target, branch, seen):
+            return
 
 
 async def _done(
@@ -90,7 +66,8 @@ async def _done(
         case Then.TRY:
             await _try(execution, operation, advanced, target, branch)
         case Then.ASK:
-            await _ask(execution, operation, advanced, target, branch, seen)
+            await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
+            execution.catch_up()
         case Then.WAIT:
             await execution.wait(_wait(execution, advanced), branch=branch, seen=seen)
         case Then.STAND:
@@ -118,20 +95,6 @@ async def _try(
         return
     await execution.owned(attempt(execution, operation, record, target, payload))
     execution.catch_up()
-
-
-async def _ask(
-    execution: Execution, operation: Operation[Any, Any], advanced: Advanced, target: Target, branch: Branch, seen: int
-) -> None:
-    """The contract's lookup; behind the pause that its receiver asked for, if it did."""
-    until = left_alone_until(execution.opened, operation.receiver)
-    if until is None:
-        await execution.owned(ask_receiver(execution.opened, operation, advanced.operation, target))
-        execution.catch_up()
-        return
-    sentence = f"waits to ask: receiver {operation.receiver} wants to be left alone"
-    now = execution.opened.clock.now_us()
-    await execution.wait(Wait("receiver", target.operation_id, now, until, None, sentence), branch=branch, seen=seen)
 
 
 async def _stand(
@@ -236,6 +199,6 @@ async def _prove_senders_gone(execution: Execution, operation: Operation[Any, An
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
     gone = senders_gone(attempts, execution.worker_id, lambda held: holder_is_gone(opened.locks, held))
     if gone:
-        target = await here(execution.opened, operation, record)
+        target = here(execution.opened, operation, record)
         await execution.write(SenderGone(execution.run.run_id, target, gone))
         execution.catch_up()

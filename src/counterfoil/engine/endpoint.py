@@ -1,60 +1,40 @@
 """Where an operation's receiver is reached, and the scope digest that narrows its keys."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from counterfoil.engine.credential import found_by
-from counterfoil.engine.definitions import Env, Held, Keyring, Operation, ReceiverDefinition, Registry, SecretFile
+from counterfoil.engine.definitions import Env, Keyring, Operation, ReceiverDefinition, Registry, SecretFile
 from counterfoil.model.codec import digest_of
 from counterfoil.model.errors import Refused
-from counterfoil.receivers.hiding import secrets_of
 from counterfoil.rules.key_window import scope_digest
-
-NOTHING = Held({}, {}, "", ())
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """`headers` hold the credential and are never stored.
 
-    `values` are the credential's, for an SDK; `secrets` are what must not be kept where it comes back. `scope` is the digest
-    of what narrows the key; `approval_scope` of receiver, environment and credential in full.
+    `scope` is the digest of what narrows the key; `approval_scope` of receiver, environment and credential in full.
     """
 
     url: str
     headers: dict[str, str]
     scope: str
     approval_scope: str
-    values: dict[str, str]
-    secrets: tuple[str, ...]
-
-
-async def reached(
-    registry: Registry, operation: Operation[object, object], environ: Mapping[str, str], session: str = ""
-) -> Endpoint:
-    """`endpoint_of`, in a thread where the credential may take its time: in a file, in the keyring, with an SDK."""
-    receiver = registry.receivers.get(operation.receiver)
-    credential = None if receiver is None else receiver.credential or found_by(operation.function)
-    if credential is None or not credential.blocks:
-        return endpoint_of(registry, operation, environ, session)
-    return await asyncio.to_thread(endpoint_of, registry, operation, environ, session)
 
 
 def endpoint_of(
     registry: Registry, operation: Operation[object, object], environ: Mapping[str, str], session: str = ""
 ) -> Endpoint:
-    """It reads files and keyrings where it is called. Raises Refused(setting_missing | credential_missing | unknown_receiver)."""
+    """Raises Refused(setting_missing | credential_missing | unknown_receiver)."""
     receiver = _receiver_of(registry, operation)
     url = value_of(receiver.url, environ)
-    credential = receiver.credential or found_by(operation.function)
-    held = NOTHING if credential is None else credential.held(lambda reference: value_of(reference, environ))
-    fingerprint = digest_of(held.identity.encode())
+    token = "" if receiver.credential is None else value_of(receiver.credential.token, environ)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    fingerprint = digest_of(token.encode())
     parts = {"endpoint": url, "environment": receiver.environment, "credential": fingerprint, "session": session}
     approval_scope = digest_of("\x1f".join((url, receiver.environment, fingerprint)).encode())
-    scope = scope_digest(operation.contract, parts)
-    return Endpoint(url, held.headers, scope, approval_scope, held.values, secrets_of(held.headers, held.secrets))
+    return Endpoint(url, headers, scope_digest(operation.contract, parts), approval_scope)
 
 
 def account_of(registry: Registry, operation: Operation[object, object]) -> str:

@@ -3,18 +3,17 @@
 from typing import Any, TypeVar
 
 from counterfoil.model.errors import StepFailed, failure_from
-from counterfoil.receivers.hiding import hidden
 
 E = TypeVar("E", bound=Exception)
 
 
-def said(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
-    """Type and text of an exception without `secrets`, at most 2,000 characters; its own `__str__` may fail as well."""
+def said(error: BaseException) -> str:
+    """Type and text of an exception, at most 2,000 characters; its own `__str__` may fail as well."""
     try:
         text = str(error)
     except Exception:
         text = "(it cannot say what it is)"
-    return hidden(f"{type(error).__name__}: {text}", secrets)[:2000]
+    return f"{type(error).__name__}: {text}"[:2000]
 
 
 class Failures:

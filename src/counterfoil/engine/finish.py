@@ -1,7 +1,7 @@
 """How an execution of a run ends: it waits, it is parked, or it has finished."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted
@@ -53,7 +53,6 @@ class Suspend(RunVerb):
     owner: str
     owner_then: str | None
     asked_at: int | None = None  # by the driver's own clock; None: it is the ledger's
-    told: dict[str, Any] = field(default_factory=lambda: {})  # what else its entry says
     boundary: ClassVar[str] = "run.waiting"
 
     def decide(self, tx: Transaction) -> bool:
@@ -79,7 +78,7 @@ class Suspend(RunVerb):
                 held_for=held_for,
             )
         )
-        tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits} | self.told)
+        tx.append(self.run_id, EntryKind.SUSPENDED, data={"waits": self.waits})
         return True
 
     def _by_the_ledger(self, at: int | None, now: int) -> int | None:

@@ -1,8 +1,8 @@
 """The time-bounded right to drive a run: claims are compare-and-set, and the fence alone refuses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from counterfoil.engine.parking import parked
 from counterfoil.engine.slots import Pool, full, hold, pool_reads, release, take
@@ -112,23 +112,8 @@ class Claim(RunVerb):
 class ClaimForCall(Claim):
     """The same for one call of a run whose function is executed elsewhere: that side says when, so nothing needs to be due.
 
-    What is parked stays so, except where only code was lacking. `asked_by` is the execution over there that asks, `before` the one
-    that had asked last when this one was looked at: where yet another has asked since, this one may be over, and gets nothing.
+    What is parked stays so, except where only code was lacking.
     """
-
-    asked_by: str | None = None  # None: nobody over there, but the ledger's own hand
-    before: str | None = None
-
-    def decide(self, tx: Transaction) -> RunRecord | None:
-        if self.asked_by is None:
-            return Claim.decide(self, tx)
-        if tx.must(RunRecord, self.run_id).asked_by not in (self.asked_by, self.before):
-            return None
-        claimed = Claim.decide(self, tx)
-        if claimed is None:
-            return None
-        tx.put(replace(tx.must(RunRecord, self.run_id), asked_by=self.asked_by))
-        return tx.must(RunRecord, self.run_id)
 
     def may(self, run: RunRecord, now: int) -> bool:
         if run.state is RunState.PARKED:
@@ -238,11 +223,10 @@ class HolderGone(RunVerb):
 
 @dataclass(frozen=True, slots=True)
 class HandOver(RunVerb):
-    """A draining worker gives a run back, to be taken up at once. `told`: what else its entry says."""
+    """A draining worker gives a run back, to be taken up at once."""
 
     fence: int
     deadlines: Deadlines
-    told: dict[str, Any] = field(default_factory=lambda: {})
     boundary: ClassVar[str] = "run.waiting"
 
     def decide(self, tx: Transaction) -> None:
@@ -260,7 +244,7 @@ class HandOver(RunVerb):
                 deadline_at=tx.now + self.deadlines.pending,
             )
         )
-        tx.append(self.run_id, EntryKind.SUSPENDED, data={"handed_over": True, "waits": []} | self.told)
+        tx.append(self.run_id, EntryKind.SUSPENDED, data={"handed_over": True, "waits": []})
 
 
 def touched(run: RunRecord, now: int, deadlines: Deadlines) -> RunRecord:

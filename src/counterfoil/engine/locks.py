@@ -7,9 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from counterfoil.engine import descriptors
-from counterfoil.engine.clock import boot_id, host_name, machine_of, same_kernel
-from counterfoil.store.patience import Patience
-from counterfoil.store.port import StorageError
+from counterfoil.engine.clock import boot_id, host_name, machine_of
 
 
 class Held(Protocol):
@@ -48,18 +46,8 @@ class ProcessLock:
         self.release()
 
 
-_patience = Patience("the folder of process locks", 2.0)
-
-
 def lock_is_free(folder: Path, worker_id: str) -> bool:
-    """True only when the lock's file is there and nobody holds it. A missing file proves nothing, nor does a folder that hangs."""
-    try:
-        return _patience.ask(lambda: _is_free(folder, worker_id))
-    except StorageError:
-        return False
-
-
-def _is_free(folder: Path, worker_id: str) -> bool:
+    """True only when the lock's file is there and nobody holds it. A missing file proves nothing."""
     try:
         file = os.open(folder / f"{worker_id}.lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -74,13 +62,14 @@ def _is_free(folder: Path, worker_id: str) -> bool:
 
 
 def holder_is_gone(folder: Path, held: Held) -> bool:
-    """Only by its lock, which is in this folder and free: nothing else cannot also be so on another node, where it lives.
+    """Another boot of this machine is gone for certain; another machine is never proven, though it may have this one's name.
 
-    Who gives the lock is the kernel. So it speaks for a process of this boot; of another boot only where that was this very
-    machine's, whose processes have ended with it. A folder may have been attached to another node while its sender lives.
+    Where nothing tells machines of one name apart, only the lock proves it: another boot may be another machine's.
     """
-    here = boot_id()
     if held.host != host_name():
         return False
-    started_again = machine_of(here) != "" and machine_of(here) == machine_of(held.boot_id)
-    return (started_again or same_kernel(here, held.boot_id)) and lock_is_free(folder, held.worker_id)
+    here, there = machine_of(boot_id()), machine_of(held.boot_id)
+    if here and there and here != there:
+        return False
+    rebooted = bool(here and there) and held.boot_id != boot_id()
+    return rebooted or lock_is_free(folder, held.worker_id)

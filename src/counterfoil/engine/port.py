@@ -211,11 +211,6 @@ class Call(Protocol):
     attempt: int
 
     @property
-    def credential(self) -> Mapping[str, str]:
-        """The values of the receiver's credential by name (`token`; `user`, `password`; ...), for an SDK. None is stored."""
-        ...
-
-    @property
     def http(self) -> Sender:
         """Sends the one write of this attempt, with key and credential; and reads."""
         ...
@@ -235,11 +230,6 @@ class Ask(Protocol):
     operation_id: str
     key: str | None
     first_sent_at: datetime
-
-    @property
-    def credential(self) -> Mapping[str, str]:
-        """As of a call."""
-        ...
 
     @property
     def http(self) -> Reader:

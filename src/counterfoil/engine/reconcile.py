@@ -1,8 +1,8 @@
 """Ask the receiver about one operation, and record what it showed. Asking needs no authority and no lease."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +11,10 @@ from pydantic import BaseModel
 from counterfoil.engine.advance import Advanced
 from counterfoil.engine.budgets import held_by, shares_of
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
-from counterfoil.engine.endpoint import reached
+from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.failures import said
 from counterfoil.engine.gate import gated_name
 from counterfoil.engine.invoke import invoke_lookup
-from counterfoil.engine.left_alone import leave_alone
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import LONGEST_REFERENCE, kept_receipt
@@ -26,7 +25,6 @@ from counterfoil.model.contract_parts import Found, Seen
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import AttemptRecord, OperationRecord
 from counterfoil.model.run import RunRecord
-from counterfoil.receivers.hiding import hidden
 from counterfoil.receivers.http import LookupUnreachable, Reader
 from counterfoil.rules.key_window import key_of
 
@@ -42,7 +40,6 @@ class OperationAsk:
     key: str | None
     first_sent_at: datetime
     http: Reader
-    credential: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 async def ask_receiver(
@@ -58,61 +55,43 @@ async def ask_receiver(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a question to the receiver showed. `problem`: why it showed nothing; then nothing is proven.
-
-    `out_of_reach`: it was the receiver that gave no answer, so no other question would get one now.
-    """
+    """What a question to the receiver showed. `problem`: why it showed nothing; then nothing is proven."""
 
     asked_at: int
     found: list[dict[str, Any]]
     complete: bool
     problem: str | None
-    out_of_reach: bool = False
 
 
-async def question(
-    opened: Opened, operation: Operation[Any, Any], record: OperationRecord, before: Callable[[], None] | None = None
-) -> Shown:
-    """Run the contract's lookup. An exception of the lookup proves nothing: unreachable.
-
-    Nothing of it is recorded but a receiver's wish to be left alone. `before` is called before each request of `ask.http`,
-    and raises to end the question.
+async def question(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Shown:
+    """Run the contract's lookup, and record nothing. An exception of the lookup proves nothing: unreachable.
 
     Raises Refused(no_lookup, setting_missing, unknown_receiver, invalid_payload).
     """
     lookup = operation.contract.lookup
     if lookup is None or isinstance(lookup.function, str):
         raise Refused("no_lookup", operation_id=record.operation_id)
-    endpoint = await reached(opened.registry, operation, opened.environ)
+    endpoint = endpoint_of(opened.registry, operation, opened.environ)
     key = key_of(operation.contract, record, record.key_number)
     first = datetime.fromtimestamp(_first_sent(opened, record) / 1_000_000, UTC)
-    reader = Reader(
-        url=endpoint.url,
-        headers=endpoint.headers,
-        timeout_s=LOOKUP_TIMEOUT_S,
-        contract=operation.contract,
-        before=before,
-        secrets=endpoint.secrets,
-    )
+    reader = Reader(url=endpoint.url, headers=endpoint.headers, timeout_s=LOOKUP_TIMEOUT_S, contract=operation.contract)
     payload = loaded(
         signature_of(operation.function, skip=1).inputs[0][1], parsed(record.payload), where="the stored payload"
     )
     asked_at = opened.clock.now_us()
     found: list[dict[str, Any]] = []
-    complete, problem, out_of_reach = False, None, False
+    complete, problem = False, None
     limit = asyncio.timeout(LONGEST_LOOKUP_S)
     try:
-        ask = OperationAsk(record.operation_id, key, first, reader, endpoint.values)
+        ask = OperationAsk(record.operation_id, key, first, reader)
         async with limit:
             seen = await invoke_lookup(lookup.function, ask, payload)
         found, complete = await _found(opened, operation, seen), seen.complete
     except LookupUnreachable as unreachable:
-        problem, out_of_reach = hidden(str(unreachable), endpoint.secrets) or "unreachable", True
+        problem = str(unreachable) or "unreachable"
     except Exception as failed:
-        out_of_reach = limit.expired()
-        problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if out_of_reach else said(failed, endpoint.secrets)
-    await leave_alone(opened, operation.receiver, reader.unread)
-    return Shown(asked_at, found, complete, problem, out_of_reach)
+        problem = f"no answer within {LONGEST_LOOKUP_S:g} seconds" if limit.expired() else said(failed)
+    return Shown(asked_at, found, complete, problem)
 
 
 def _first_sent(opened: Opened, record: OperationRecord) -> int:
@@ -132,7 +111,6 @@ async def _found(opened: Opened, operation: Operation[Any, Any], seen: Seen[Any]
         {
             "reference": storable(record.receipt.reference)[:LONGEST_REFERENCE],
             "digest": None if record.payload is None else _digest(record.payload),
-            **({} if record.made_by is None else {"by": storable(record.made_by)[:LONGEST_REFERENCE]}),
             "receipt": await kept_receipt(
                 opened.artifacts, dumped(result, record.receipt, where="the receipt of a lookup")
             ),
@@ -154,12 +132,12 @@ async def look_up(opened: Opened, operation_id: str, by: str | None = None) -> A
     operation = opened.registry.operations.get(record.name)
     if operation is None:
         raise Refused("no_lookup", operation_id=operation_id)
-    return await ask_receiver(opened, operation, record, await here(opened, operation, record), by)
+    return await ask_receiver(opened, operation, record, here(opened, operation, record), by)
 
 
-async def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:
+def here(opened: Opened, operation: Operation[Any, Any], record: OperationRecord) -> Target:
     """The operation as this process would send it now."""
-    endpoint = await reached(opened.registry, operation, opened.environ, opened.session)
+    endpoint = endpoint_of(opened.registry, operation, opened.environ, opened.session)
     review = operation.review_facts()
     target = target_of(record, endpoint.scope, review, gated_name(opened, record, review_needed=review is not None))
     called = called_of(record)

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from counterfoil.engine.acting import acting_reads, permitted, wake_parked
-from counterfoil.engine.left_open import open_operations
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
 from counterfoil.model.access import Act
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import LostRunRecord
 from counterfoil.model.journal import EntryKind
-from counterfoil.model.operation import OperationRecord
+from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.rules.lost_history import CLONED
@@ -20,7 +19,7 @@ from counterfoil.rules.wishes import about_installation
 from counterfoil.store.port import Read, Reader
 from counterfoil.store.transaction import Transaction
 
-SHOWN = 20  # of the doubts that a refusal names
+PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +124,24 @@ def begin_restore(
     )
 
 
+def open_operations(reader: Reader) -> list[OperationRecord]:
+    """Every operation that is prepared, in flight or unknown, by number."""
+    found = reader.unresolved()
+    before: int | None = None
+    while True:
+        page = reader.lists.operations(status=OperationStatus.PREPARED.value, before=before, limit=PAGE)
+        found += page.items
+        before = page.next_cursor
+        if before is None:
+            return sorted(found, key=lambda operation: operation.number)
+
+
 @dataclass(frozen=True, slots=True)
 class FinishRestore(RunVerb):
     """A person attests that every sender from before is gone. Wakes the `runs` that were parked for it.
 
     `as_`: restored, moved or clone. `lost`: runs that are named outside and are not here; should one be submitted again, it
-    derives the identities that it had. `doubts`: the operations that were open when the person was shown what is left;
-    `notes` are (operation, why it is accepted), and `note` accepts all of them. Raises Refused(no_restore, doubts_left).
+    derives the identities that it had. Raises Refused(no_restore).
     """
 
     as_: str
@@ -140,9 +150,6 @@ class FinishRestore(RunVerb):
     runs: tuple[str, ...]
     foreign: tuple[str, ...]  # for a clone: the open operations that the original may act on
     lost: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()
-    note: str | None = None
     boundary: ClassVar[str] = "installation.changed"
     sends: ClassVar[bool] = True
 
@@ -164,7 +171,7 @@ class FinishRestore(RunVerb):
     def reads(self) -> Sequence[Read]:
         reads = list(acting_reads(self.by))
         reads += [Read.key(RunRecord, run_id) for run_id in self.runs]
-        reads += [Read.key(OperationRecord, operation_id) for operation_id in {*self.foreign, *self.doubts}]
+        reads += [Read.key(OperationRecord, operation_id) for operation_id in self.foreign]
         reads += [Read.key(LostRunRecord, run_id) for run_id in self.lost]
         return reads
 
@@ -173,7 +180,6 @@ class FinishRestore(RunVerb):
         installation = tx.installation
         if installation.restore_state != "open":
             raise Refused("no_restore")
-        accepted = self._accepted(tx)
         # Every identity derived before this instant counts as maybe sent, so the time of the restore moves up to it. So does
         # whatever a run derives later that was there by then, and a run that only the outside knows: unless nothing is lost.
         tx.put(
@@ -200,22 +206,6 @@ class FinishRestore(RunVerb):
             self.run_id, EntryKind.RESTORE, name="finished",
             data={
                 "as": self.as_, "by": self.by, "reason": self.reason, "incarnation": installation.incarnation,
-                "single_person": bool(installation.single_person), "accepted": accepted,
+                "single_person": bool(installation.single_person),
             },
         )  # fmt: skip
-
-    def _accepted(self, tx: Transaction) -> list[dict[str, Any]]:
-        """Each doubt that is left, with why somebody lets sending go on beside it."""
-        notes = dict(self.notes)
-        left = [tx.must(OperationRecord, each) for each in self.doubts]
-        left = [operation for operation in left if not operation.status.closed]
-        bare = [operation.number for operation in left if self.note is None and operation.operation_id not in notes]
-        # Its marker agrees with a database that was moved: nothing is lost, and what is open is as open as it was.
-        nothing_lost = self.as_ == tx.installation.restore_reason == "moved"
-        if bare and not nothing_lost:
-            shown = ", ".join(f"op-{number}" for number in sorted(bare)[:SHOWN])
-            raise Refused("doubts_left", count=len(bare), shown=shown + (", ..." if len(bare) > SHOWN else ""))
-        return [
-            {"operation_id": operation.operation_id, "note": notes.get(operation.operation_id, self.note)}
-            for operation in sorted(left, key=lambda operation: operation.number)
-        ]

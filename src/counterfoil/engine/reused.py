@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from counterfoil.engine.adopting import adopted_id, answered_by
 from counterfoil.engine.branches import Branch, Wait
 from counterfoil.engine.definitions import Operation
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.proposals import carriers
 from counterfoil.engine.verb import RunVerb
 from counterfoil.engine.waking import wake
-from counterfoil.model.delivery import DeliveryRecord
 from counterfoil.model.installation import BusinessKeyRecord
 from counterfoil.model.journal import EntryKind
 from counterfoil.model.operation import OperationRecord, OperationStatus
@@ -37,17 +35,13 @@ class Follow(RunVerb):
             Read.key(RunRecord, self.run_id),
             Read.by(OperationRecord, "run_id", self.run_id),
             Read.key(OperationRecord, self.first_id),
-            Read.key(DeliveryRecord, adopted_id(self.first_id)),
             Read.by(BusinessKeyRecord, "business_key", self.business_key),
         )
 
     def decide(self, tx: Transaction) -> bool:
         operation = tx.must(OperationRecord, self.operation_id)
-        first = tx.get(OperationRecord, self.first_id)
+        first = tx.must(OperationRecord, self.first_id)
         if operation.status.closed or operation.reused_from is None:
-            return True
-        if first is None:
-            self._adopted(tx, operation)
             return True
         if first.payload_digest != operation.payload_digest:
             self._moved(tx, operation, None, ParkReason.BUSINESS_KEY_CONFLICT)  # the first was revised meanwhile
@@ -56,23 +50,6 @@ class Follow(RunVerb):
             self._answered(tx, operation, first)
             return True
         return first.status is OperationStatus.FAILED and self._freed(tx, operation)
-
-    def _adopted(self, tx: Transaction, operation: OperationRecord) -> None:
-        """A restore has lost the operation that carries the intention. Its record at the receiver is the answer, if it was adopted."""
-        closed = answered_by(tx, operation, self.first_id, self.business_key)
-        if closed is None:
-            self._moved(tx, operation, None, ParkReason.BUSINESS_KEY_CONFLICT)
-            return
-        sentence = "The receiver has this intention already, from before the restore."
-        tx.put(replace(closed, case_letter="E", case_sentence=sentence))
-        data = {
-            "case": "E",
-            "sentence": sentence,
-            "ruling": "record_success",
-            "reason": "adopted",
-            "status": "succeeded",
-        }
-        self._say(tx, EntryKind.CLOSED, operation, data | {"reused_from": self.first_id})
 
     def _answered(self, tx: Transaction, operation: OperationRecord, first: OperationRecord) -> None:
         closed = replace(

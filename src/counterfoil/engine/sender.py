@@ -1,7 +1,7 @@
 """One attempt: the user's operation function under a gate that lets one write out, once it is in flight."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -9,12 +9,11 @@ from counterfoil.engine.attempts import EndAttempt, MarkInFlight
 from counterfoil.engine.call_step import shares_here
 from counterfoil.engine.clock import Clock, boot_id, host_name
 from counterfoil.engine.definitions import Operation, dumped, loaded, signature_of
-from counterfoil.engine.endpoint import Endpoint, reached
+from counterfoil.engine.endpoint import endpoint_of
 from counterfoil.engine.execution import Execution
 from counterfoil.engine.failures import said
 from counterfoil.engine.invoke import invoke
 from counterfoil.engine.kept_place import kept_place
-from counterfoil.engine.left_alone import leave_alone
 from counterfoil.engine.receipts import kept_receipt
 from counterfoil.engine.situation import Target, called_of
 from counterfoil.engine.steps import CountTry
@@ -25,7 +24,7 @@ from counterfoil.model.contract import Meaning
 from counterfoil.model.errors import CounterfoilError, Refused, StepFailed
 from counterfoil.model.exchange import CLOCKS_DISAGREE, NEVER_BEGUN, TOO_LATE, Exchange, Told
 from counterfoil.model.operation import AttemptRecord, OperationRecord
-from counterfoil.receivers.hiding import hidden
+from counterfoil.receivers.hiding import secrets_of
 from counterfoil.receivers.http import AttemptOver, Sender
 from counterfoil.receivers.sending import Sending
 from counterfoil.rules.classify import classify
@@ -111,8 +110,8 @@ class OperationCall:
         record: OperationRecord,
         gate: AttemptGate,
         key_number: int,
-        endpoint: Endpoint,
     ) -> None:
+        endpoint = endpoint_of(execution.opened.registry, operation, execution.opened.environ)
         contract = operation.contract
         self.approval_scope = endpoint.approval_scope
         self.operation_id = record.operation_id
@@ -120,8 +119,7 @@ class OperationCall:
         self.key = key_of(contract, record, key_number)
         self._contract = contract
         self._gate = gate
-        self.credential: Mapping[str, str] = endpoint.values
-        self._secrets = endpoint.secrets
+        self._secrets = secrets_of(endpoint.headers)
         self.http = Sender(
             url=endpoint.url,
             headers=endpoint.headers,
@@ -130,7 +128,6 @@ class OperationCall:
             contract=contract,
             gate=gate,
             timeout_s=contract.request_timeout.total_seconds(),
-            secrets=endpoint.secrets,
         )
         self._sending: Sending | None = None
 
@@ -186,8 +183,7 @@ async def _tried(
     with execution.opened.read() as reader:
         attempts = reader.find(AttemptRecord, "operation_id", record.operation_id)
     key_number = next_key_number(record, max((a.started_at for a in attempts), default=0))
-    endpoint = await reached(execution.opened.registry, operation, execution.opened.environ)
-    call = OperationCall(execution, operation, record, gate, key_number, endpoint)
+    call = OperationCall(execution, operation, record, gate, key_number)
     if call.approval_scope != target.approval_scope:
         return  # the credential was exchanged between the ruling and the bytes: it is ruled on again, for the new one
     gate.key_number = key_number
@@ -207,9 +203,8 @@ async def _tried(
     if sent.goes_on and problem is not None:
         raise problem  # its loop ends, and its thread goes on: nothing says that nothing more leaves
     call.http.shut()  # a write that the tool left running must not send after its sender is recorded gone
-    await leave_alone(execution.opened, operation.receiver, call.http.unread)
     if gate.attempt is None:
-        await _before_any_byte(execution, record, problem, endpoint.secrets)
+        await _before_any_byte(execution, record, problem)
         return
     exchange = call.exchange or Exchange("nothing", False, problem=NEVER_BEGUN)
     meaning = classify(operation.contract, exchange)
@@ -223,17 +218,15 @@ async def _tried(
     )
 
 
-async def _before_any_byte(
-    execution: Execution, record: OperationRecord, problem: BaseException | None, secrets: tuple[str, ...]
-) -> None:
+async def _before_any_byte(execution: Execution, record: OperationRecord, problem: BaseException | None) -> None:
     """The function ended without a write. A StepFailed is its last word; anything else is a try that failed."""
     run = execution.run
     if isinstance(problem, StepFailed):
         await execution.write(
-            Withdraw(run.run_id, run.fence, record.operation_id, hidden(f"{problem.code}: {problem.message}", secrets))
+            Withdraw(run.run_id, run.fence, record.operation_id, f"{problem.code}: {problem.message}")
         )
     elif problem is not None:
-        data = {"operation_id": record.operation_id, "problem": said(problem, secrets)}
+        data = {"operation_id": record.operation_id, "problem": said(problem)}
         await execution.write(
             CountTry(
                 run.run_id,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from counterfoil.engine.adopting import adopted_id
 from counterfoil.engine.approving import approving_reads, stands
 from counterfoil.engine.budgets import Share, Spent, share_reads, spent_in
 from counterfoil.engine.decisions import in_doubt
@@ -12,7 +11,6 @@ from counterfoil.engine.gate import gate_reads, send_of, uncovered
 from counterfoil.engine.tap import Held, Tap, held_by_tap, tap_reads
 from counterfoil.model.codec import parsed
 from counterfoil.model.contract import Contract
-from counterfoil.model.delivery import DeliveryRecord
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import BusinessKeyRecord, ContractRecord, IncidentRecord, SuspensionRecord
 from counterfoil.model.operation import AttemptRecord, OperationRecord
@@ -61,7 +59,6 @@ class Target:
             Read.by(LookupRecord, "operation_id", self.operation_id),
             Read.by(ReviewRecord, "operation_id", self.operation_id),
             Read.by(IncidentRecord, "operation_id", self.operation_id),
-            Read.key(DeliveryRecord, adopted_id(self.operation_id)),
             Read.by(RunRecord, "parent_run_id", self.run_id),
             Read.all(PersonRecord),
             Read.all(SuspensionRecord),

@@ -5,11 +5,10 @@ host judges by its own. A new host's first marker would prove nothing, so a host
 """
 
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event
 
-from counterfoil.engine.clock import host_name, machine_id
+from counterfoil.engine.clock import host_name, machine_id, machine_of
 from counterfoil.engine.hosts import AskToJoin, KeepHost, KeepLost, Vouch
-from counterfoil.engine.locks import holder_is_gone
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.restoring import begin_restore
 from counterfoil.model.errors import Refused
@@ -46,34 +45,6 @@ def stand(opened: Opened, *, attested: bool = False) -> bool:
     if host_id is not None and difference is None:
         _vouch(opened, host_id)
     return flushed
-
-
-class StandingBeside:
-    """`stand` with each heartbeat, in a thread of its own: a state folder that hangs, or another's lock, holds no worker up.
-
-    Nobody waits for it: a process that ends leaves it behind.
-    """
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-        self._thread: Thread | None = None
-        self._problem: BaseException | None = None
-
-    def beat(self) -> None:
-        """Begin again, if the last is over. Raises what the last one did, once. For one thread."""
-        if self._opened.host_id is None or (self._thread is not None and self._thread.is_alive()):
-            return
-        problem, self._problem = self._problem, None
-        self._thread = Thread(target=self._stand, name="counterfoil-stands", daemon=True)
-        self._thread.start()
-        if problem is not None:
-            raise problem
-
-    def _stand(self) -> None:
-        try:
-            stand(self._opened)
-        except BaseException as problem:  # told with the next heartbeat, where others of this worker are told
-            self._problem = problem
 
 
 def _registers(difference: Difference, installation: InstallationRecord) -> bool:
@@ -143,8 +114,7 @@ def _missing_here(opened: Opened, host_id: str, installation: InstallationRecord
     """This host has no marker: None where it may begin one from the present head. Raises Refused(host_unvouched).
 
     A ledger without a run has sent nothing that could be sent twice. Else a host whose marker agrees with the ledger must answer: one
-    that works now, or one that was started since this one asked. A folder whose own id the ledger knows has lost its marker.
-    Of a machine that is known nothing follows: another account has a folder of its own, and an image brings its machine's id along.
+    that works now, or one that was started since this one asked. A host that the ledger knows has lost its marker.
     """
     with opened.read() as reader:
         own = reader.get(HostRecord, host_id)
@@ -155,7 +125,7 @@ def _missing_here(opened: Opened, host_id: str, installation: InstallationRecord
     opened.writer.ask(AskToJoin(opened.installation_id, _own(opened, host_id)))
     if _answer_comes(opened, host_id):
         return None
-    if any(host.host_id == host_id for host in known):
+    if any(host.host_id == host_id or (host.machine and host.machine == machine_id()) for host in known):
         return "missing"
     names = ", ".join(sorted({host.name for host in known})) or "none is known"
     raise Refused("host_unvouched", name=host_name(), known=names)
@@ -166,22 +136,24 @@ def _answered(host: HostRecord | None) -> bool:
 
 
 def _answer_comes(opened: Opened, host_id: str) -> bool:
-    """Wait for it as long as somebody works who could give it: on another host, or with another folder of this one."""
+    """Wait for it as long as somebody works elsewhere who could give it."""
     never = Event()
     for _ in range(round(ANSWER_S / PAUSE_S)):
         with opened.read() as reader:
             if _answered(reader.get(HostRecord, host_id)):
                 return True
-            if not _somebody_works(opened, reader):
+            if not _works_elsewhere(opened, reader):
                 return False
         never.wait(PAUSE_S)
     return False
 
 
-def _somebody_works(opened: Opened, reader: Reader) -> bool:
+def _works_elsewhere(opened: Opened, reader: Reader) -> bool:
     installation = reader.installation
     now = max(opened.clock.now_us(), 0 if installation is None else installation.clock_us)
     return any(
-        worker.stopped_at is None and now - worker.seen_at <= ALIVE_US and not holder_is_gone(opened.locks, worker)
+        worker.stopped_at is None
+        and now - worker.seen_at <= ALIVE_US
+        and not (machine_id() and machine_of(worker.boot_id) == machine_id())
         for worker in reader.lists.workers()
     )

@@ -15,6 +15,7 @@ from counterfoil.model.operation import AttemptRecord
 from counterfoil.model.slots import Rate, SlotRecord, TapRecord, named, receiver_pool, waits_for_slot
 from counterfoil.rules import breaker as breaking
 from counterfoil.rules import tap as rules
+from counterfoil.rules.retry import retry_after_us
 from counterfoil.store.port import Read
 from counterfoil.store.transaction import Transaction
 
@@ -100,7 +101,7 @@ def give_back(tx: Transaction, tap: Tap | None, attempt_id: str, exchange: Excha
         _told(tx, tap, tap.breaker, attempt_id, exchange)
     if tap.concurrency is not None:
         tx.drop(SlotRecord, tap.pool, attempt_id)
-    asked = rules.pause_asked_us(exchange)
+    asked = None if exchange is None or exchange.status not in rules.CLOSES else retry_after_us(exchange.headers)
     if asked and exchange is not None and exchange.status is not None:
         row = tx.get(TapRecord, tap.receiver) or rules.new_tap(tap.receiver)
         tx.put(rules.closed(row, exchange.status, asked, tx.now))

@@ -15,7 +15,7 @@ from counterfoil.engine.problem_log import log
 from counterfoil.engine.runner import Runner
 from counterfoil.engine.slots import pools_of
 from counterfoil.engine.sought import Sought
-from counterfoil.engine.standing import StandingBeside
+from counterfoil.engine.standing import stand
 from counterfoil.engine.taking_over import notice_the_dead
 from counterfoil.engine.writer import Touched
 from counterfoil.model.codec import parsed
@@ -62,7 +62,6 @@ class Worker:
         }
         names = frozenset(f"{name}/{version}" for name, version in self._workflows)
         self._sought = Sought(opened.registry, names, only)
-        self._beside = StandingBeside(opened)
         self._runners: dict[str, Runner] = {}
         self._parts: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -140,7 +139,7 @@ class Worker:
             try:
                 claimed = await self._turn()
             except StorageError as problem:
-                if problem.another_history:  # of which this process knows nothing: whoever opens it anew compares
+                if problem.code == "server_promoted":  # another history, which this process knows nothing of
                     raise
                 # A lock, a full disk, a file that was replaced: never an outcome. It is tried again, and it is seen.
                 log.error("this worker cannot reach its database: %s", problem)
@@ -174,9 +173,10 @@ class Worker:
         if not self.opened.clock_jumped():
             await self._take_up_parked(ParkReason.CLOCK_JUMP)
         await notice_the_dead(self.opened, self.worker_id)
-        # What other hosts have sent is known here too, and new ones are answered. Last: a state folder that fails keeps nothing
-        # else of a heartbeat from being done.
-        self._beside.beat()
+        if self.opened.host_id is not None:
+            # What other hosts have sent is known here too, and new ones are answered. Last: a state folder that fails keeps nothing
+            # else of a heartbeat from being done.
+            await asyncio.to_thread(stand, self.opened)
 
     def _hear_quiet(self) -> None:
         """A person may have asked this worker to take up nothing more, and to hand over what it drives."""
@@ -373,7 +373,7 @@ class Worker:
             runner.drain()
         if self._parts:
             await asyncio.wait(self._parts, timeout=DRAIN_S)
-        hung = [*self._let_down, *self._runners.values()]  # what the database failed meanwhile, too
+        hung = list(self._runners.values())
         for part in list(self._parts):
             part.cancel()
         for runner in hung:

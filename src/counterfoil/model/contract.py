@@ -12,14 +12,12 @@ from counterfoil.model.contract_checks import contradictions, gaps, refusal_at_s
 from counterfoil.model.contract_parts import (
     Found,
     IdempotencyKey,
-    Listed,
     Lookup,
     Meaning,
     Provenance,
     Reference,
     Rule,
     Seen,
-    Stretch,
     Version,
     Webhook,
     When,
@@ -30,14 +28,12 @@ __all__ = [
     "Contract",
     "Found",
     "IdempotencyKey",
-    "Listed",
     "Lookup",
     "Meaning",
     "Provenance",
     "Reference",
     "Rule",
     "Seen",
-    "Stretch",
     "Version",
     "Webhook",
     "When",
@@ -113,7 +109,7 @@ class Contract:
         for name, kind in (("reference", Reference), ("version", Version), ("provenance", Provenance)):
             if stored.get(name):
                 made[name] = kind(**stored[name])
-        made["receipts"] = [_webhook(webhook) for webhook in stored.get("receipts", ())]
+        made["receipts"] = [Webhook(**webhook) for webhook in stored.get("receipts", ())]
         return cls(**made)
 
 
@@ -131,9 +127,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in cast(Sequence[Any], value)]
     if is_dataclass(value):
-        plain = {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
-        # It came later: a contract that does not list has the digest that it had.
-        return {name: said for name, said in plain.items() if name != "lists" or said is not None}
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if callable(value):
         return f"{value.__module__}:{value.__qualname__}"
     return value
@@ -149,12 +143,6 @@ def _times(stored: Mapping[str, Any]) -> dict[str, Any]:
 def _rule(stored: Mapping[str, Any]) -> Rule:
     status = stored["status"] if isinstance(stored["status"], str) else frozenset(stored["status"])
     return Rule(status, dict(stored["header"]), _body(stored["body"]), Meaning(stored["meaning"]))
-
-
-def _webhook(stored: Mapping[str, Any]) -> Webhook:
-    made = dict(stored)
-    made["when"] = _body(stored.get("when", {}))
-    return Webhook(**made)
 
 
 def _body(stored: Mapping[str, Any]) -> dict[str, Any]:

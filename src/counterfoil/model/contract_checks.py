@@ -5,23 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from counterfoil.model.contract_parts import (
-    TYPE_HEADERS,
-    Carrier,
-    IdempotencyKey,
-    Lookup,
-    Meaning,
-    Provenance,
-    Rule,
-    Version,
-    Webhook,
-)
+from counterfoil.model.contract_parts import Carrier, IdempotencyKey, Lookup, Meaning, Provenance, Rule, Version
 from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.model.contract import Contract
 
-COUNTS = frozenset({"reference", "credential", "seen_twice"})
+COUNTS = frozenset({"type", "reference", "credential", "created_after_first_send", "seen_twice"})
 SCOPES = frozenset({"credential", "session", "region", "endpoint"})
 CLASSES = frozenset({"2xx", "4xx", "5xx"})
 _CONFIDENCE = frozenset({"documented", "inferred", "unknown"})
@@ -56,8 +46,6 @@ def contradictions(contract: Contract) -> list[str]:
             found += _carrier(name, carrier)
     found += _version(contract.version)
     found += _counts(contract)
-    for webhook in contract.receipts:
-        found += _receipts(webhook)
     if contract.provenance is not None:
         found += _provenance(contract.provenance, contract)
     return [clause for wrong, clause in found if wrong]
@@ -97,25 +85,13 @@ def _values(contract: Contract) -> Clauses:
         if isinstance(value, timedelta):
             below = value < _ZERO or (path in _ABOVE_ZERO and value == _ZERO)
             found.append((below, f"{path} is {value}"))
+    for webhook in contract.receipts:
+        named = webhook.operation or webhook.reference
+        complete = webhook.type and webhook.type_path and named and webhook.dedupe
+        lacks = "its type, the path to our operation id or to its reference, or the path to its own id"
+        found.append((not complete, f"a webhook lacks {lacks}"))
+        found.append((webhook.means not in ("happened", "later"), f"a webhook means {webhook.means!r}"))
     return found
-
-
-def _receipts(webhook: Webhook) -> Clauses:
-    named = webhook.operation or webhook.reference
-    what, header, marker = f"the webhook {webhook.type}", webhook.type_header, webhook.marker
-    lacks = "its type, or the path to our operation id or to its reference"
-    return [
-        (not (webhook.type and webhook.type_path and named), f"a webhook lacks {lacks}"),
-        (webhook.means not in ("happened", "later"), f"{what} means {webhook.means!r}"),
-        (
-            header is not None and header.lower() not in TYPE_HEADERS,
-            f"{what} reads the header {header}; with a message are kept {', '.join(TYPE_HEADERS)}",
-        ),
-        (
-            marker is not None and (webhook.operation is None or marker.count("{}") != 1),
-            f"{what} has the marker {marker!r}: it needs `operation`, and one {{}} where our id stands",
-        ),
-    ]
 
 
 def _classifier(contract: Contract) -> Clauses:
@@ -236,27 +212,19 @@ def _lookup(lookup: Lookup) -> Clauses:
 
 
 def _counts(contract: Contract) -> Clauses:
-    """The first thing that is wrong: each next one presupposes it."""
-    counts, lookup = contract.counts_as, contract.lookup
-    unknown = sorted(counts - COUNTS)
-    borne = contract.reference is not None or (lookup is not None and lookup.finds_by in ("operation_id", "key"))
-    wrong: Clauses = [
+    unknown = sorted(contract.counts_as - COUNTS)
+    once = contract.lookup is None or contract.lookup.visible_within is None
+    return [
         (bool(unknown), f"counts_as holds {unknown}; known are {sorted(COUNTS)}"),
-        (bool(counts) and lookup is None, "counts_as is given and there is no lookup: nobody counts"),
         (
-            bool(counts) and "reference" not in counts,
-            "counts_as leaves out reference: without it no record is certainly ours",
+            "reference" in contract.counts_as and contract.reference is None,
+            "counts_as compares our reference and the contract stamps none",
         ),
         (
-            "reference" in counts and not borne,
-            "counts_as compares our reference, and the contract stamps none and no lookup finds by it",
-        ),
-        (
-            "seen_twice" in counts and (lookup is None or lookup.visible_within is None),
+            "seen_twice" in contract.counts_as and once,
             "counts_as wants a record seen twice and no lookup says how far apart (visible_within)",
         ),
     ]
-    return [each for each in wrong if each[0]][:1]
 
 
 def _provenance(provenance: Provenance, contract: Contract) -> Clauses:

@@ -12,8 +12,6 @@ from pydantic import BaseModel
 from counterfoil.model.ids import KeyFormat
 
 R = TypeVar("R")
-TYPE_HEADERS = ("x-github-event", "x-gitlab-event", "x-shopify-topic", "x-topic")
-"""The headers in which receivers name the type of a message. They are kept with it; no other one is."""
 Word = Literal["applied", "refused", "not_applied", "in_progress", "key_mismatch", "key_poisoned", "ambiguous"]
 
 
@@ -140,8 +138,7 @@ class Lookup:
     `visible_within`: an effect shows in the lookup after this time. `arrives_within`: how long after its sender's end a
     request may still arrive. `absence_authorises`: None means yes exactly if consistency and both times are given.
     `finds_by`: a record found by our "operation_id" or "key" is ours though its content is not compared; by "content", or
-    unknown, only equal content counts. `pause`: before the receiver is asked again. `lists`: called with a ListAsk, gives a
-    Stretch of everything that bears our operation ids and came into being since a time; it is asked after a restore.
+    unknown, only equal content counts. `pause`: before the receiver is asked again.
     """
 
     function: "Callable[[Any, Any], Coroutine[Any, Any, Seen[Any]] | Seen[Any]] | str"
@@ -152,32 +149,23 @@ class Lookup:
     absence_authorises: bool | None = None
     finds_by: Literal["operation_id", "key", "content"] | None = None
     pause: timedelta = timedelta(seconds=10)
-    lists: "Callable[[Any], Coroutine[Any, Any, Stretch[Any]] | Stretch[Any]] | str | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A message of the receiver about an operation: how it is known, the path to our id, and the path to its own id.
+    """A message of the receiver about an operation: its type, the path to our id, and the path to its own id.
 
-    `type` stands at `type_path`, or in the header `type_header`, which is one of TYPE_HEADERS. `when`: what the body must
-    say besides, as in a rule of the classifier. `operation`: the path to a text, or a list of texts, that is our operation
-    id or key, or holds it. `marker`: the words around our id, such as "<!-- ours:{} -->"; then only a text that ends with
-    them is ours. `reference`: the path to what the tool's receipt calls its reference; with it a message is found by that
-    alone, and two that name two records are an incident. `dedupe`: left out, its bytes are its id. `means` "later": what
-    became of the effect afterwards, such as a refund that bounced; it never reopens. `shared`: others write here too, so a
-    message that can be placed by its reference alone, and is not, is no orphan.
+    `operation`: a text that is our operation id or key, or holds it, such as a marker in a comment. `reference`: the path to
+    what the tool's receipt calls its reference; with it a message is found by that alone, and two that name two records are
+    an incident. `means` "later": what became of the effect afterwards, such as a refund that bounced; it never reopens.
     """
 
     type: str
     operation: str | None = None
-    marker: str | None = None
-    dedupe: str | None = None
+    dedupe: str
     type_path: str = "type"
-    type_header: str | None = None
-    when: Mapping[str, object] = field(default_factory=dict[str, object])
     reference: str | None = None
     means: Literal["happened", "later"] = "happened"
-    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,17 +178,13 @@ class Provenance:
 
 
 class Found(Generic[R]):
-    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only).
+    """A record the receiver showed: its receipt, and its content as the receiver holds it (None: existence only)."""
 
-    `made_by`: who made it, as the receiver names them; None: it does not say. A sweep compares it.
-    """
+    __slots__ = ("payload", "receipt")
 
-    __slots__ = ("made_by", "payload", "receipt")
-
-    def __init__(self, receipt: R, *, payload: BaseModel | None = None, made_by: str | None = None) -> None:
+    def __init__(self, receipt: R, *, payload: BaseModel | None = None) -> None:
         self.receipt = receipt
         self.payload = payload
-        self.made_by = made_by
 
 
 class Seen(Generic[R]):
@@ -211,27 +195,6 @@ class Seen(Generic[R]):
     def __init__(self, records: Sequence[Found[R]], *, complete: bool) -> None:
         self.records = tuple(records)
         self.complete = complete
-
-
-class Listed(Generic[R]):
-    """A record that bears our number: `operation_id` as it was stamped, its receipt, and its content where that shows."""
-
-    __slots__ = ("operation_id", "payload", "receipt")
-
-    def __init__(self, operation_id: str, receipt: R, *, payload: BaseModel | None = None) -> None:
-        self.operation_id = operation_id
-        self.receipt = receipt
-        self.payload = payload
-
-
-class Stretch(Generic[R]):
-    """One page of a listing. `after` is given back for the next one; None at the end."""
-
-    __slots__ = ("after", "records")
-
-    def __init__(self, records: Sequence[Listed[R]], *, after: str | None = None) -> None:
-        self.records = tuple(records)
-        self.after = after
 
 
 THERE: EllipsisType = ...  # a body condition: there, and not null, false or empty

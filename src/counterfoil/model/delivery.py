@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-# The type of what a listing showed after a restore: no message, and no contract names it.
-LISTED = "counterfoil.listed"
-
 
 class DeliveryState(StrEnum):
     """How far a delivery came. It is worked out again from the stored bytes at any time, so it is no evidence."""
@@ -13,15 +10,14 @@ class DeliveryState(StrEnum):
     STORED = "stored"  # on disk, and not matched yet
     MATCHED = "matched"  # a receipt of an operation
     ORPHAN = "orphan"  # it names nothing that we know
-    OTHER = "other"  # of a type that no contract names, or about a record that does not bear our id
+    OTHER = "other"  # of a type that no contract names
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
     """One row of `deliveries`: a signed message of a receiver, stored before it is matched. `body` is its bytes as text.
 
-    `headers`: those of TYPE_HEADERS that came with it, as JSON, names in lower case. `own_id` is the message's own id; the
-    digest of its bytes where none is signed. `operation_id` and `receipt_id` are set
+    `own_id` is the message's own id; the digest of its bytes where none is signed. `operation_id` and `receipt_id` are set
     once, when it is matched; `closed_at` when a person has weighed an orphan. `next_at`: when it is matched again.
     """
 
@@ -42,7 +38,6 @@ class DeliveryRecord:
     next_at: int | None = None
     tries: int = 0
     seen: int = 1  # how often it came
-    headers: str = "{}"
 
 
 DELIVERY_VOLATILE = frozenset({"state", "next_at", "tries", "seen"})

@@ -59,17 +59,6 @@ STORAGE = (
         "Nothing of this commit was stored. Start this process again: the ledger is then compared with its outside marker.",
     ),
     ErrorCode(
-        "ledger_went_back",
-        "The ledger at {location} became older while it was open: it was put back.",
-        "Nothing of this commit was stored. Start this process again: the ledger is then compared with its outside marker, and what is "
-        "recognised as a restore is finished with `counterfoil restore finish`.",
-    ),
-    ErrorCode(
-        "hold_lost",
-        "{name} is held no longer: the connection that held it is lost, and another process may hold it now.",
-        "Nothing was done by this call. Leave the block, and begin anew from what is stored.",
-    ),
-    ErrorCode(
         "unsupported_pooler",
         "The pooler before {location} does not keep a transaction on one connection: {problem}.",
         "Nothing was changed. Let it pool transactions or sessions, or give the server's own address.",
@@ -135,10 +124,5 @@ STORAGE = (
         "not_paused",
         "The receiver {receiver} is not paused.",
         "See `counterfoil receivers status`; nothing was changed.",
-    ),
-    ErrorCode(
-        "doubts_left",
-        "{count} operations are in doubt, and nobody has accepted that in writing: {shown}.",
-        "Sending is still suspended. Ask with `counterfoil restore reconcile`; accept what is left with `restore finish --accept`.",
     ),
 )

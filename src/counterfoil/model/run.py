@@ -136,24 +136,11 @@ class RunRecord:
     known_from: int | None = None  # since when a history that was lost may have had it; None: not before created_at
     held_for: str | None = None  # the pool that it waits for; a worker takes it up when there is room
     slots: str | None = None  # the pools in which it took a place when it was claimed last, as JSON
-    asked_by: str | None = None  # the execution of another engine that its newest call came from
 
 
 BUDGET_REASONS = frozenset(reason for reason in ParkReason if reason.startswith("budget_"))
 
 # What a lease or the chain itself moves: not evidence, so not rebuilt from the journal.
 RUN_VOLATILE = frozenset(
-    {
-        "fence",
-        "worker_id",
-        "lease_until",
-        "executing",
-        "sequence",
-        "head",
-        "due_at",
-        "updated_at",
-        "held_for",
-        "slots",
-        "asked_by",
-    }
+    {"fence", "worker_id", "lease_until", "executing", "sequence", "head", "due_at", "updated_at", "held_for", "slots"}
 )

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json as jsonlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol, TypedDict, Unpack
 
 import httpx2
@@ -34,14 +34,7 @@ class AttemptOver(BaseException):
 
 
 class LookupUnreachable(Exception):
-    """The receiver could not be asked: no answer, a broken one, or one that says so. It proves nothing.
-
-    `exchange`: the answer that came all the same, such as a 429 with its `Retry-After`.
-    """
-
-    def __init__(self, reason: str = "", exchange: Exchange | None = None) -> None:
-        super().__init__(reason)
-        self.exchange = exchange
+    """The receiver could not be asked: no answer, a broken one, or one that says so. It proves nothing."""
 
 
 class Gate(Protocol):
@@ -93,8 +86,7 @@ class Reply:
 class Sender:
     """`call.http`: adds key, reference and credential. Exactly one write; `get` reads, without a key, and is no write.
 
-    `exchange` holds what was seen of the write, also after it ended without a usable reply; `unread` the answer to a read
-    that could not be used.
+    `exchange` holds what was seen of the write, also after it ended without a usable reply.
     """
 
     def __init__(
@@ -107,11 +99,10 @@ class Sender:
         contract: Contract,
         gate: Gate,
         timeout_s: float,
-        secrets: tuple[str, ...] = (),
     ) -> None:
         self._url = url
         self._credential = headers
-        self._secrets = secrets_of(headers, secrets)
+        self._secrets = secrets_of(headers)
         self._contract = contract
         self._gate = gate
         self._timeout = timeout_s
@@ -125,7 +116,6 @@ class Sender:
         self._wrote = False
         self._shut = False
         self.exchange: Exchange | None = None
-        self.unread: Exchange | None = None
 
     @property
     def url(self) -> str:
@@ -165,11 +155,7 @@ class Sender:
     ) -> Reply:
         """A read. Raises LookupUnreachable."""
         stamped = at_version(self._contract, params, headers)
-        try:
-            return await _read(self._url, path, *stamped, self._credential, self._secrets, self._timeout)
-        except LookupUnreachable as unreachable:
-            self.unread = unreachable.exchange or self.unread
-            raise
+        return await _read(self._url, path, *stamped, self._credential, self._timeout)
 
     async def _write(self, method: str, path: str, **parts: Unpack[Parts]) -> Reply:
         if self._wrote:
@@ -249,28 +235,15 @@ class Sender:
 
 
 class Reader:
-    """`ask.http`: reading for a lookup, at the API version that the contract is about.
-
-    `before` is called before each request, and raises to keep it here. `unread`: the newest answer that could not be used.
-    """
+    """`ask.http`: reading for a lookup, at the API version that the contract is about."""
 
     def __init__(
-        self,
-        *,
-        url: str,
-        headers: Mapping[str, str],
-        timeout_s: float,
-        contract: Contract | None = None,
-        before: Callable[[], None] | None = None,
-        secrets: tuple[str, ...] = (),
+        self, *, url: str, headers: Mapping[str, str], timeout_s: float, contract: Contract | None = None
     ) -> None:
         self._url = url
         self._contract = contract
         self._headers = headers
-        self._secrets = secrets_of(headers, secrets)
         self._timeout = timeout_s
-        self._before = before
-        self.unread: Exchange | None = None
 
     @property
     def url(self) -> str:
@@ -282,13 +255,7 @@ class Reader:
     ) -> Reply:
         """A read. Raises LookupUnreachable when the receiver could not say: no whole answer, a redirect, 5xx, too many requests."""
         stamped = at_version(self._contract, params, headers)
-        if self._before is not None:
-            self._before()
-        try:
-            return await _read(self._url, path, *stamped, self._headers, self._secrets, self._timeout)
-        except LookupUnreachable as unreachable:
-            self.unread = unreachable.exchange or self.unread
-            raise
+        return await _read(self._url, path, *stamped, self._headers, self._timeout)
 
 
 _FRAME = frozenset(
@@ -330,10 +297,9 @@ async def _read(
     params: Mapping[str, Any] | None,
     headers: Mapping[str, str],
     credential: Mapping[str, str],
-    secrets: tuple[str, ...],
     timeout_s: float,
 ) -> Reply:
-    wire = Wire(lambda: None)
+    wire, secrets = Wire(lambda: None), secrets_of(credential)
     names = {name.lower() for name in credential}
     head = {name: value for name, value in headers.items() if name.lower() not in names} | {**credential, **_FIXED}
     async with _client(timeout_s) as client:
@@ -344,11 +310,10 @@ async def _read(
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, TimeoutError) as problem:
             said = hidden(f"{type(problem).__name__}: {problem}".rstrip(": "), secrets)
             raise LookupUnreachable(said) from None  # the transport's own words may quote the credential
-    seen = {name: hidden(value, secrets) for name, value in wire.headers.items()}
-    exchange = Exchange(wire.reached, True, wire.status, seen, hidden_bytes(wire.body, secrets), wire.problem)
     if wire.problem is not None:
-        raise LookupUnreachable(wire.problem, exchange)
+        raise LookupUnreachable(wire.problem)
     status = wire.status or 0
     if status >= 500 or 300 <= status < 400 or status in _ASK_LATER:
-        raise LookupUnreachable(f"the receiver answered {status}", exchange)
-    return Reply(exchange)
+        raise LookupUnreachable(f"the receiver answered {status}")
+    seen = {name: hidden(value, secrets) for name, value in wire.headers.items()}
+    return Reply(Exchange(wire.reached, True, wire.status, seen, hidden_bytes(wire.body, secrets)))

@@ -26,7 +26,7 @@ def classify(contract: Contract, exchange: Exchange) -> Meaning:
             # This rule would have to read the body and cannot. A later, broader rule ("2xx is applied") must not
             # take over: errors inside HTTP 200 would become successes.
             return Meaning.AMBIGUOUS
-        if body_fits(body, rule.body):
+        if all(_value_fits(_at(body, path), wanted) for path, wanted in rule.body.items()):
             return _staged(contract, rule, exchange.status)
     if _in_classes(exchange.status, contract.before_execution):
         return Meaning.NOT_APPLIED
@@ -42,12 +42,7 @@ def replayed(contract: Contract, headers: Mapping[str, str], content: bytes = b"
     if not marked or not key.replay_body:
         return marked
     body = _parsed(Exchange("body", True, body=content))
-    return body_fits(body, key.replay_body)
-
-
-def body_fits(body: Any, wanted: Mapping[str, object]) -> bool:
-    """Whether a JSON body holds every value that is wanted, by dotted path; `...`: there, and not null, false or empty."""
-    return all(_value_fits(_at(body, path), value) for path, value in wanted.items())
+    return all(_value_fits(_at(body, path), wanted) for path, wanted in key.replay_body.items())
 
 
 def status_class(status: int) -> str:

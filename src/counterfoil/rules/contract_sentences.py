@@ -1,9 +1,8 @@
 """A contract in plain words: what a retry does, until when, what absence proves, and what to do in doubt."""
 
-import json
 from datetime import timedelta
 
-from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Meaning, Webhook
+from counterfoil.model.contract import Contract, IdempotencyKey, Lookup, Meaning
 from counterfoil.model.exchange import Exchange
 from counterfoil.rules.absence import absence_authorises
 from counterfoil.rules.classify import classify
@@ -186,44 +185,18 @@ def _traces(contract: Contract) -> list[str]:
         told.append(f"Our operation id is stamped on it ({' and '.join(contract.reference.places)}).")
     else:
         told.append("Our operation id is not stamped on it by us.")
-    told += map(_message, contract.receipts) if contract.receipts else ["No message that it sends by itself is read."]
-    return [*told, _counted(contract)]
-
-
-def _counted(contract: Contract) -> str:
-    if contract.lookup is None:
-        return "Nothing is counted after it was closed: the receiver cannot be asked."
-    if "reference" not in contract.counts_as:
-        if contract.precondition is not None or contract.lookup.finds_by == "key":
-            return "After it was closed it is counted again; one place holds one record, so a second one is a notice."
-        return (
-            "After it was closed its records are counted; a second one is a notice, since nothing says that it is ours."
+    for webhook in contract.receipts:
+        what = "a receipt" if webhook.means == "happened" else "what became of it later"
+        ours = f"our id at {webhook.operation}, " if webhook.operation else ""
+        theirs = f"its reference at {webhook.reference}, " if webhook.reference else ""
+        told.append(
+            f"A message with {webhook.type_path} {webhook.type} is {what}: {ours}{theirs}its own id at {webhook.dedupe}."
         )
-    more = "".join(
-        (
-            ", made by whoever made the first" if "credential" in contract.counts_as else "",
-            ", and still there at a second look" if "seen_twice" in contract.counts_as else "",
-        )
-    )
-    return f"After it was closed its records are counted; a second one that carries our id{more} is an incident."
-
-
-def _message(webhook: Webhook) -> str:
-    place = webhook.type_path if webhook.type_header is None else f"header {webhook.type_header}"
-    wanted = "".join(
-        f", {path} {json.dumps(value) if value is not ... else 'there'}" for path, value in webhook.when.items()
-    )
-    what = (
-        "says that it happened" if webhook.means == "happened" else "says what became of it later, and reopens nothing"
-    )
-    found: list[str] = []
-    if webhook.operation is not None:
-        marker = webhook.marker and " ".join(webhook.marker.split()).replace("{}", "ID")
-        found.append(f"by our id at {webhook.operation}" + (f", at the end of the text as {marker}" if marker else ""))
-    if webhook.reference is not None:
-        found.append(f"by its reference at {webhook.reference}")
-    own = f"its own id is at {webhook.dedupe}" if webhook.dedupe else "its bytes are its id"
-    return f"A message of type {webhook.type} ({place}{wanted}) {what}: found {' or '.join(found)}; {own}."
+    if contract.counts_as:
+        told.append(f"A sweep counts a record as ours by {', '.join(sorted(contract.counts_as))}.")
+    else:
+        told.append("A sweep can only give notice of records: nothing says which are ours.")
+    return told
 
 
 def _doubt(contract: Contract) -> list[str]:

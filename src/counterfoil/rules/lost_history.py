@@ -4,10 +4,7 @@ Identities are derived from the run: whatever was planned for it in the lost str
 of what is planned at the same position now. So an operation of such a run counts as maybe sent from its first day on.
 """
 
-from collections.abc import Iterable
-
 from counterfoil.model.installation import InstallationRecord
-from counterfoil.model.receipt import LookupRecord
 from counterfoil.model.run import RunRecord
 
 CLONED = "this is a clone"  # why an operation of the original is withdrawn in its copy
@@ -39,9 +36,3 @@ def lost_since(run_from: int, restore: InstallationRecord) -> int:
 def is_the_originals(run_from: int, restore: InstallationRecord) -> bool:
     """In a clone: a run that was there when it was finished as one is its original's, with all that it will ever plan."""
     return restore.cloned_at is not None and run_from <= restore.cloned_at
-
-
-def answered_since(lookups: Iterable[LookupRecord], restore: InstallationRecord) -> bool:
-    """Whether its receiver has answered about an operation since the restore began: it needs not be asked again for it."""
-    began_at = restore.restore_at or 0
-    return any(look.asked_at >= began_at and look.result != "unreachable" for look in lookups)

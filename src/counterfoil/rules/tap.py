@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-from counterfoil.model.exchange import Exchange
 from counterfoil.model.slots import Rate, TapRecord
-from counterfoil.rules.retry import retry_after_us
 
 LONGEST_CLOSED_US = 3600 * 1_000_000  # a receiver that asks for more is tried once an hour
 CLOSES = frozenset({429, 503})
@@ -33,11 +31,6 @@ def room(tap: TapRecord | None, rate: Rate, now: int) -> int:
 def closed_until(tap: TapRecord | None, now: int) -> int | None:
     """Until when the receiver asked to be left alone; None: it did not, or that is over."""
     return tap.closed_until if tap is not None and (tap.closed_until or 0) > now else None
-
-
-def pause_asked_us(exchange: Exchange | None) -> int | None:
-    """For how long an answer asks everybody to be left alone, in microseconds. None or 0: it does not."""
-    return None if exchange is None or exchange.status not in CLOSES else retry_after_us(exchange.headers)
 
 
 def closed(tap: TapRecord, status: int, retry_after_us: int, now: int) -> TapRecord:

@@ -18,11 +18,9 @@ from typing import Any, Literal
 from counterfoil.model.errors import Refused
 from counterfoil.model.installation import HostRecord, InstallationRecord
 from counterfoil.store.durable_file import append_line, failures_of, replace_file
-from counterfoil.store.patience import Patience
 from counterfoil.store.port import Mark, StorageError
 
 BUSY_SECONDS, PAUSE_SECONDS = 10.0, 0.005
-HUNG_SECONDS = 12.0  # longer than a flush of another process is waited for, which has a reason of its own
 
 Difference = Literal["behind", "missing", "copied", "moved", "rolled", "promoted", "forgotten"]
 
@@ -75,10 +73,7 @@ class Head:
 
 
 class OutsideMarker:
-    """The marker of one installation. May be used from several threads; several processes take the highest.
-
-    A folder that hangs is a StorageError like one that fails: the thread that writes the ledger must not stand with it.
-    """
+    """The marker of one installation. May be used from several threads; several processes take the highest."""
 
     def __init__(self, folder: Path, installation_id: str, place: Callable[[], Place]) -> None:
         self._folder = folder
@@ -86,7 +81,6 @@ class OutsideMarker:
         self._place = place
         self._host: str | None = None
         self._lock = Lock()
-        self._patience = Patience(f"the outside marker in {folder}", HUNG_SECONDS)
         if self._named(self._own_name, "json").exists():
             self._name = self._own_name
 
@@ -121,9 +115,6 @@ class OutsideMarker:
         It never goes back, since several processes flush the same marker: an older mark changes nothing. Neither does
         one of another file, unless its incarnation is higher: then a restore was begun there, which takes it over.
         """
-        self._patience.ask(lambda: self._flush(mark))
-
-    def _flush(self, mark: Mark) -> None:
         with self._lock, failures_of("the outside marker"), self._alone():
             marked, known = Marked(mark, self._place(), self._host), self._read()
             if known is None or _follows(marked, known):
@@ -131,9 +122,6 @@ class OutsideMarker:
 
     def read(self) -> Marked | None:
         """What is stored, or None when there is no marker. Raises Refused(storage_failed) for one that is no marker."""
-        return self._patience.ask(self._read_alone)
-
-    def _read_alone(self) -> Marked | None:
         with self._lock, failures_of("the outside marker"):
             return self._read()
 
@@ -148,15 +136,13 @@ class OutsideMarker:
             for head in heads
         )
         if lines:
-            self._patience.ask(lambda: self._append(lines.encode()))
-
-    def _append(self, lines: bytes) -> None:
-        with self._lock, failures_of("the outside marker"):
-            append_line(self._heads, lines)
+            with self._lock, failures_of("the outside marker"):
+                append_line(self._heads, lines.encode())
 
     def heads(self) -> list[Head]:
         """The newest line of each chain. A last line that a crash has cut off is left out."""
-        text = self._patience.ask(self._read_heads)
+        with self._lock, failures_of("the outside marker"):
+            text = self._heads.read_text("utf-8") if self._heads.exists() else ""
         newest: dict[str, Head] = {}
         for line in text.splitlines():
             with suppress(ValueError, KeyError, TypeError):
@@ -165,10 +151,6 @@ class OutsideMarker:
                     content["run_id"], int(content["sequence"]), bytes.fromhex(content["head"])
                 )
         return list(newest.values())
-
-    def _read_heads(self) -> str:
-        with self._lock, failures_of("the outside marker"):
-            return self._heads.read_text("utf-8") if self._heads.exists() else ""
 
     def files(self) -> tuple[bytes, bytes] | None:
         """What both files hold now, for a backup; None where there is no marker. Raises StorageError.

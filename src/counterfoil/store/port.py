@@ -37,18 +37,11 @@ Part = str | int
 class StorageError(Refused):
     """The database did not do it: `disk_full`, `database_busy`, `server_lost`, `read_only`, `not_granted` or `storage_failed`.
 
-    Or it has another history now (`server_promoted`, `ledger_went_back`): then only who opens it anew may go on.
-
     Nothing of the batch is answered. After `storage_failed` its fate is open, as after a crash: read before you act. Only with
     `refused_row` (the schema refused what a verb put) it is certain that nothing was applied, and each verb may be tried alone.
     """
 
     refused_row = False
-
-    @property
-    def another_history(self) -> bool:
-        """Whether what this process knows may be no part of what is stored, so that trying again cannot help."""
-        return self.code in ("server_promoted", "ledger_went_back")
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,7 +319,7 @@ class PostgresDatabase:
         """Refuse a ledger that went back while it was open: whoever opens it anew asks the outside marker."""
         batches = batch.installation.batches if batch.installation else 0
         if batches < self._batches:
-            raise StorageError("ledger_went_back", location=self.address.shown)
+            raise StorageError("storage_failed", problem=f"{self.address.shown} became older while it was open")
         self._batches = batches
 
     def _connected(self) -> Connection:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from counterfoil.model.codec import compact
-from counterfoil.model.delivery import LISTED, DeliveryRecord, SweepRecord
+from counterfoil.model.delivery import DeliveryRecord, SweepRecord
 from counterfoil.model.operation import OperationRecord
 from counterfoil.store.questions import Questions
 from counterfoil.store.tables import BY_RECORD
@@ -41,11 +41,6 @@ class SqlReceived:
         found = list(map(BY_RECORD[DeliveryRecord].row, self._questions.ask("delivery_named", asked)))
         return [each for each in found if each.delivery_id == text] or found
 
-    def listed(self, *, orphans: bool = False) -> int:
-        """How many were adopted."""
-        ((count,),) = self._questions.ask("count_listed", {"type": LISTED, "orphans": int(orphans)})
-        return count
-
     def to_enrol(self, since: int, limit: int) -> list[OperationRecord]:
         """Closed operations that no sweep knows."""
         asked = {"since": since, "limit": limit}
@@ -64,7 +59,3 @@ class SqlReceived:
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is no incident."""
         return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweep_notices", {"limit": limit})))
-
-    def set_aside(self, limit: int) -> list[SweepRecord]:
-        """What could not be counted."""
-        return list(map(BY_RECORD[SweepRecord].row, self._questions.ask("sweeps_set_aside", {"limit": limit})))

@@ -20,10 +20,6 @@ class ReceivedReader(Protocol):
         """Messages, newest first, and where the next page begins. `orphans`: only those that nobody has weighed."""
         ...
 
-    def listed(self, *, orphans: bool = False) -> int:
-        """How many records were adopted after restores; `orphans`: those that no operation was planned for since, unweighed."""
-        ...
-
     def orphans(self) -> dict[str, int]:
         """How many orphans nobody has weighed, by receiver."""
         ...
@@ -46,8 +42,4 @@ class ReceivedReader(Protocol):
 
     def notices(self, limit: int) -> list[SweepRecord]:
         """What was counted and is too little for an incident, the newest first."""
-        ...
-
-    def set_aside(self, limit: int) -> list[SweepRecord]:
-        """What could not be counted when it was last due, and why (`problem`), the newest first."""
         ...

@@ -218,7 +218,7 @@ class SqliteDatabase:
         """Refuse a file whose content was put back while it was open: who opens it anew asks the outside marker."""
         batches = batch.installation.batches if batch.installation else 0
         if batches < self._batches:
-            raise StorageError("ledger_went_back", location=str(self.path))
+            raise StorageError("storage_failed", problem=f"{self.path} became older while it was open")
         self._batches = batches
 
     def _connected(self) -> apsw.Connection:

@@ -1,6 +1,6 @@
 """The desk's nouns that are about the installation: stops, restores, workers, receivers, people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from counterfoil.app.desk.sight import EVERYWHERE, Sight
@@ -83,15 +83,14 @@ class DeskRestore:
         self._noun = sight.app.restore
 
     def status(self) -> dict[str, Any]:
-        """Whether a restore is open; told to everybody who is signed in. What is in doubt, to whoever sees every run."""
+        """Whether a restore is open; told to everybody who is signed in."""
         with self._sight.look():
-            status = self._noun.status()
-            return status if self._sight.sees_installation() else status | {"doubts": []}
+            return self._noun.status()
 
-    async def finish(self, *, as_: str, reason: str, accept: str | Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Attest that every sender from before is gone, in the person's name, and accept what is still in doubt."""
+    async def finish(self, *, as_: str, reason: str) -> dict[str, Any]:
+        """Attest that every sender from before is gone, in the person's name."""
         self._sight.must(Act.FINISH_RESTORE)
-        return await self._noun.finish(as_=as_, by=self._sight.actor, reason=reason, accept=accept)
+        return await self._noun.finish(as_=as_, by=self._sight.actor, reason=reason)
 
 
 class DeskWorkers:

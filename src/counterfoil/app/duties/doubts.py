@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from counterfoil.app.duties.duty import HOUR_US, MINUTE_US
-from counterfoil.engine.left_alone import left_alone_until
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.reconcile import look_up
 from counterfoil.model.duty import DutyRecord
@@ -29,11 +28,7 @@ async def ask_again(app: "App", duty: DutyRecord) -> None:
     now = opened.clock.now_us()
     with opened.read() as reader:
         due = [o for o in reader.unresolved() if _askable(opened, o) and _is_due(reader, o, now)]
-    lanes = [
-        _ask(opened, [o.operation_id for o in doubts[:AT_ONCE]])
-        for doubts in _by_receiver(due)
-        if left_alone_until(opened, doubts[0].receiver) is None
-    ]
+    lanes = [_ask(opened, [o.operation_id for o in doubts[:AT_ONCE]]) for doubts in _by_receiver(due)]
     problems = [each for each in await asyncio.gather(*lanes, return_exceptions=True) if each is not None]
     if problems:
         raise problems[0]  # when all others are asked

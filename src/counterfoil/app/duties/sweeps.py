@@ -14,6 +14,5 @@ async def sweep_receivers(app: "App", duty: DutyRecord) -> int:
     """What is due, at most the setting's number for each receiver. Due again in a minute, so that is the rate."""
     opened = app.open()
     mark = await enrol(opened, duty.mark)
-    share = per_minute()
-    await swept(opened, receiver=None, again_before=None, most=share, requests=share)
+    await swept(opened, receiver=None, again_before=None, most=per_minute())
     return mark

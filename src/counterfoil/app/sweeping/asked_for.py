@@ -1,7 +1,7 @@
 """A sweep that a person asks for: at the same rate, as far as its limit, and what it found."""
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 from counterfoil.app.sweeping.counting import Counted
 from counterfoil.app.sweeping.enrolling import MINUTE_US, enrol
@@ -25,22 +25,20 @@ async def sweep(opened: Opened, *, receiver: str | None, again: bool, limit: int
     unreachable: set[str] = set()
     while True:
         most = min(share, limit - len(counted))
-        done = await swept(opened, receiver=receiver, again_before=began if again else None, most=most, requests=share)
+        done = await swept(opened, receiver=receiver, again_before=began if again else None, most=most)
         counted += done.counted
         unreachable |= done.unreachable
         if not done.left or unreachable or len(counted) >= limit:
             break
         await opened.clock.wait(asyncio.Event(), opened.clock.now_us() + MINUTE_US)
     with opened.read() as reader:
-        notices = [_told(reader, each, "notice") for each in reader.received.notices(NOTICES)]
-        aside = [_told(reader, each, "problem") for each in reader.received.set_aside(NOTICES)]
+        notices = [_notice(reader, each) for each in reader.received.notices(NOTICES)]
     return {
         "asked": len(counted),
         "unreachable": sorted(unreachable),
         "left": done.left,
         "duplicates": [_duplicate(each) for each in counted if each.incident_id is not None],
         "notices": [each for each in notices if receiver in (None, each["receiver"])],
-        "set_aside": [each for each in aside if receiver in (None, each["receiver"])],
     }
 
 
@@ -53,10 +51,10 @@ def _duplicate(found: Counted) -> dict[str, Any]:
     }
 
 
-def _told(reader: Reader, sweep: SweepRecord, what: Literal["notice", "problem"]) -> dict[str, Any]:
+def _notice(reader: Reader, sweep: SweepRecord) -> dict[str, Any]:
     operation = reader.get(OperationRecord, sweep.operation_id)
     assert operation is not None, "a sweep is of an operation"
-    return _named(operation) | {"records": sweep.count, what: getattr(sweep, what)}
+    return _named(operation) | {"records": sweep.count, "notice": sweep.notice}
 
 
 def _named(operation: OperationRecord) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """Count one operation's records at its receiver. It reads, and sends nothing; what it finds is ruled on by the recovery table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
-from counterfoil.app.sweeping.enrolling import DAY_US, MINUTE_US, NAME, PAUSES_US
+from counterfoil.app.sweeping.enrolling import MINUTE_US, NAME, PAUSES_US, delay_us
 from counterfoil.engine.definitions import Operation
-from counterfoil.engine.failures import said
 from counterfoil.engine.lookups import RecordLookup
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.reconcile import Shown, here, question
@@ -15,58 +13,38 @@ from counterfoil.engine.sweeps import KeepSweeps
 from counterfoil.model.codec import parsed
 from counterfoil.model.delivery import SweepRecord
 from counterfoil.model.errors import Refused
-from counterfoil.model.operation import OperationRecord
+from counterfoil.model.operation import OperationRecord, OperationStatus
 from counterfoil.model.receipt import LookupRecord, ReceiptRecord
 from counterfoil.model.review import ReviewRecord, ReviewState
 from counterfoil.model.run import RunRecord
-from counterfoil.rules.witness import Witnessed, second_look, weigh
-from counterfoil.store.port import Reader, StorageError
+from counterfoil.rules.evidence import Sighting, judge_sightings
+from counterfoil.store.port import Reader
 
-AGAIN_US = 15 * MINUTE_US  # after a receiver that was out of reach, and after a question that could not be put
+AGAIN_US = 15 * MINUTE_US  # after a receiver that was out of reach
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What came of it: `sweep` as it is now, and the incident that it opened, if it did.
-
-    `out_of_reach`: the receiver gave no answer. Any other `problem` is this operation's own.
-    """
+    """What came of it: `sweep` as it is now, and the incident that it opened, if it did."""
 
     sweep: SweepRecord
     operation: OperationRecord
     incident_id: str | None = None
-    out_of_reach: bool = False
 
 
-async def count(
-    opened: Opened, operation: Operation[Any, Any], sweep: SweepRecord, before: Callable[[], None] | None = None
-) -> Counted:
-    """Ask once. What keeps it from being counted (no credential here, no answer, a payload that this code does not take)
-    stands in `problem`. `before`: as of a question. Raises StorageError."""
+async def count(opened: Opened, operation: Operation[Any, Any], sweep: SweepRecord) -> Counted:
+    """Ask once. What keeps it from asking (no address here, no answer) stands in `problem`. Raises StorageError."""
     with opened.read() as reader:
         record = reader.get(OperationRecord, sweep.operation_id)
     assert record is not None, "a sweep is of an operation"
     try:
-        shown = await question(opened, operation, record, before)
-        if shown.problem is None:
-            return await _weighed(opened, operation, record, sweep, shown)
-    except StorageError:
-        raise
-    except Exception as cannot:  # of this operation alone: the others of its receiver are counted
-        problem = cannot.message if isinstance(cannot, Refused) else said(cannot)
-        shown = Shown(opened.clock.now_us(), [], False, problem)
-    later = replace(sweep, asked_at=shown.asked_at, next_at=shown.asked_at + AGAIN_US, problem=shown.problem)
-    return Counted(await _kept(opened, later), record, out_of_reach=shown.out_of_reach)
-
-
-async def too_long(opened: Opened, sweep: SweepRecord) -> Counted:
-    """One question that needs more than a whole minute's requests. It is tried again tomorrow, should the rate be another then."""
-    with opened.read() as reader:
-        record = reader.get(OperationRecord, sweep.operation_id)
-    assert record is not None, "a sweep is of an operation"
-    now = opened.clock.now_us()
-    problem = "its lookup needs more requests than COUNTERFOIL_SWEEP_PER_MINUTE allows in a minute"
-    return Counted(await _kept(opened, replace(sweep, asked_at=now, next_at=now + DAY_US, problem=problem)), record)
+        shown = await question(opened, operation, record)
+    except Refused as refused:
+        shown = Shown(opened.clock.now_us(), [], False, refused.message)
+    if shown.problem is not None:
+        later = replace(sweep, asked_at=shown.asked_at, next_at=shown.asked_at + AGAIN_US, problem=shown.problem)
+        return Counted(await _kept(opened, later), record)
+    return await _weighed(opened, operation, record, sweep, shown)
 
 
 async def _weighed(
@@ -81,24 +59,25 @@ async def _weighed(
     kept = replace(
         sweep, asked=asked, asked_at=now, next_at=next_at, count=len(references), problem=None, notice=None, since=None
     )
+    speaks = _speaks(operation, record, shown)
     with opened.read() as reader:
         known = _is_known(reader, record, references)
         note = _whose(reader, record, references)
-        ours = {receipt.reference for receipt in reader.find(ReceiptRecord, "operation_id", record.operation_id)}
-    contract, seen_since = operation.contract, now if sweep.since is None else sweep.since
-    seen = [Witnessed(each["reference"], each["digest"], each.get("by")) for each in shown.found]
-    weighed = weigh(contract, record.status, record.payload_digest, seen, ours, now - seen_since)
-    if known or weighed.result == "fits":
+    if not speaks or known:
         return Counted(await _kept(opened, kept), record)
-    if weighed.result == "notice":
-        notice = f"{weighed.why}: {', '.join(references)}"[:1_000]
-        return Counted(await _kept(opened, replace(kept, notice=notice)), record)
-    if weighed.result == "again":  # as the same question
-        later = now + second_look(contract) // timedelta(microseconds=1)
-        return Counted(await _kept(opened, replace(kept, asked=sweep.asked, next_at=later, since=seen_since)), record)
+    if record.status is OperationStatus.SUCCEEDED and "reference" not in operation.contract.counts_as:
+        said = f"{len(references)} records, and the contract does not say that each carries our reference"
+        return Counted(await _kept(opened, replace(kept, notice=f"{said}: {', '.join(references)}"[:1_000])), record)
+    delay = max(delay_us(operation.contract), MINUTE_US)
+    seen_since = sweep.since if sweep.since is not None else now
+    if "seen_twice" in operation.contract.counts_as and now < seen_since + delay:
+        # Once may be the lookup's own doing: it is asked again a lookup delay later, and that counts as the same question.
+        return Counted(
+            await _kept(opened, replace(kept, asked=sweep.asked, next_at=now + delay, since=seen_since)), record
+        )
     await opened.write(
         RecordLookup(
-            record.run_id, await here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
+            record.run_id, here(opened, operation, record), now, record.attempts, shown.found, shown.complete, None,
             note=note,
         )
     )  # fmt: skip
@@ -106,6 +85,13 @@ async def _weighed(
         changed = reader.get(OperationRecord, record.operation_id) or record
     incident = changed.incident_id if changed.incident_id != record.incident_id else None
     return Counted(await _kept(opened, kept), changed, incident)
+
+
+def _speaks(operation: Operation[Any, Any], record: OperationRecord, shown: Shown) -> bool:
+    """Whether what was seen speaks against the closing, by the rules that judge every lookup."""
+    seen = [Sighting(each["reference"], each["digest"]) for each in shown.found]
+    judged = judge_sightings(operation.contract, record.payload_digest, seen)
+    return judged == "several" or (judged == "match" and record.status is OperationStatus.FAILED)
 
 
 def _is_known(reader: Reader, record: OperationRecord, references: Sequence[str]) -> bool:

@@ -1,18 +1,14 @@
-"""One round of a sweep: each receiver in a lane of its own, one question at a time, and never more than its share.
-
-An operation that cannot be counted is set aside with its reason, and the lane goes on. A receiver that gives no answer ends it.
-"""
+"""One round of a sweep: each receiver in a lane of its own, one question at a time, and never more than its share."""
 
 import asyncio
 from dataclasses import dataclass, field
 
 from counterfoil import settings
-from counterfoil.app.sweeping.counting import Counted, count, too_long
-from counterfoil.app.sweeping.share import Share, ShareSpent
-from counterfoil.engine.left_alone import left_alone_until
+from counterfoil.app.sweeping.counting import Counted, count
 from counterfoil.engine.opened import Opened
 from counterfoil.model.delivery import SweepRecord
 from counterfoil.model.errors import Refused
+from counterfoil.model.slots import TapRecord
 from counterfoil.store.port import Reader
 
 
@@ -33,17 +29,15 @@ def per_minute() -> int:
         raise Refused("usage", problem=str(problem)) from problem
 
 
-async def swept(opened: Opened, *, receiver: str | None, again_before: int | None, most: int, requests: int) -> Round:
-    """At most `most` questions and `requests` requests for each receiver. `again_before`: also what is not due, unless asked since then."""
+async def swept(opened: Opened, *, receiver: str | None, again_before: int | None, most: int) -> Round:
+    """At most `most` questions for each receiver. `again_before`: also what is not due, unless asked since then."""
     names: dict[str, set[str]] = {}
     for operation in opened.registry.operations.values():
         lookup = operation.contract.lookup
         if lookup is not None and not isinstance(lookup.function, str) and receiver in (None, operation.receiver):
             names.setdefault(operation.receiver, set()).add(operation.name)
     done = Round()
-    lanes = [
-        _lane(opened, name, known, again_before, most, Share(requests), done) for name, known in sorted(names.items())
-    ]
+    lanes = [_lane(opened, name, known, again_before, most, done) for name, known in sorted(names.items())]
     problems = [each for each in await asyncio.gather(*lanes, return_exceptions=True) if each is not None]
     if problems:
         raise problems[0]  # when all others are asked
@@ -51,38 +45,22 @@ async def swept(opened: Opened, *, receiver: str | None, again_before: int | Non
 
 
 async def _lane(
-    opened: Opened, receiver: str, names: set[str], again_before: int | None, most: int, share: Share, done: Round
+    opened: Opened, receiver: str, names: set[str], again_before: int | None, most: int, done: Round
 ) -> None:
-    if left_alone_until(opened, receiver) is not None:
-        return
     now = opened.clock.now_us()
     with opened.read() as reader:
+        tap = reader.get(TapRecord, receiver)
+        if tap is not None and (tap.closed_until or 0) > now:
+            return  # it asked to be left alone
         due = _due(reader, receiver, names, again_before, now, most + 1)
     done.left = done.left or len(due) > most
     for place, sweep in enumerate(due[:most], 1):
-        counted = await _counted(opened, sweep, share)
-        if counted is None:
-            done.left = True
-            return
+        counted = await count(opened, opened.registry.operations[sweep.name], sweep)
         done.counted.append(counted)
-        if counted.out_of_reach:
+        if counted.sweep.problem is not None:
             done.unreachable.add(receiver)
             done.left = done.left or place < len(due)
             return  # the others would wait in vain
-
-
-async def _counted(opened: Opened, sweep: SweepRecord, share: Share) -> Counted | None:
-    """None where the share does not reach so far: it is counted with the next one."""
-    whole, left = share.is_whole, share.left
-    if not left:
-        return None
-    try:
-        counted = await count(opened, opened.registry.operations[sweep.name], sweep, share.take)
-    except ShareSpent:
-        return await too_long(opened, sweep) if whole else None
-    if share.left == left:
-        share.take()  # a vendor's SDK asked, or something else whose requests nobody sees
-    return counted
 
 
 def _due(

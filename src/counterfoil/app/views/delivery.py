@@ -7,7 +7,6 @@ from counterfoil.app.views.next_action import next_of, nothing_left
 from counterfoil.app.views.shown import Shown
 from counterfoil.app.webhooks.taking import whole_body
 from counterfoil.engine.opened import Opened
-from counterfoil.model.codec import parsed
 from counterfoil.model.delivery import DeliveryRecord, DeliveryState
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord
@@ -17,7 +16,7 @@ from counterfoil.store.port import Reader
 _SAID = {
     DeliveryState.STORED: "It is stored and is matched within seconds.",
     DeliveryState.MATCHED: "It is a receipt of its operation.",
-    DeliveryState.OTHER: "No contract names a message of its type, or it is about something that is not ours; it is kept.",
+    DeliveryState.OTHER: "No contract names a message of its type; it is kept.",
 }
 
 
@@ -36,7 +35,6 @@ def delivery_view(opened: Opened, reader: Reader, delivery: DeliveryRecord, *, w
         "state": delivery.state.value,
         "body": _body(opened, delivery) if whole else None,
         "body_digest": delivery.body_digest,
-        "headers": parsed(delivery.headers),
         "received_at": rfc3339(delivery.received_at),
         "seen": delivery.seen,
         "tries": delivery.tries,

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from counterfoil.app.webhooks.signatures import SCHEMES
-from counterfoil.engine.definitions import Env, Keyring, SecretFile, SignedBy
-from counterfoil.engine.endpoint import value_of
+from counterfoil.engine.definitions import Env, SignedBy
 from counterfoil.engine.opened import Opened
 from counterfoil.model.errors import Refused
 
@@ -18,7 +17,7 @@ def check_webhook(receiver: str, webhook: SignedBy) -> None:
         problem = f"the scheme {webhook.scheme!r} is none of {', '.join(SCHEMES)}"
     elif not webhook.secrets:
         problem = "no secret is named, and a message without a signature proves nothing"
-    elif not all(isinstance(secret, Env | SecretFile | Keyring) for secret in webhook.secrets):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's code
+    elif not all(isinstance(secret, Env) for secret in webhook.secrets):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's code
         problem = "a secret is a reference, such as Env(NAME), and never the value"
     elif not timedelta(0) < webhook.tolerance <= LONGEST_TOLERANCE:
         problem = f"the tolerance {webhook.tolerance} is not between 0 and {LONGEST_TOLERANCE}"
@@ -30,11 +29,8 @@ def without_secret(opened: Opened) -> list[str]:
     """Receivers whose messages are all refused here, since a secret of theirs is not set, or none has a value."""
 
     def lacks(webhook: SignedBy) -> bool:
-        try:
-            values = [value_of(secret, opened.environ) for secret in webhook.secrets]  # each of them must be there
-            return not any(values)
-        except Refused:
-            return True
+        values = [opened.environ.get(secret.name, secret.default) for secret in webhook.secrets]
+        return None in values or not any(values)
 
     declared = opened.registry.receivers.values()
     return sorted(each.name for each in declared if each.webhook is not None and lacks(each.webhook))

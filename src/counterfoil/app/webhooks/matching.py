@@ -9,8 +9,8 @@ from counterfoil.app.webhooks.taking import contracts_of, whole_body
 from counterfoil.engine.deliveries import RecordDelivery, SetAside
 from counterfoil.engine.opened import Opened
 from counterfoil.engine.receipts import LONGEST_REFERENCE
-from counterfoil.model.codec import parsed, storable
-from counterfoil.model.delivery import LISTED, DeliveryRecord, DeliveryState
+from counterfoil.model.codec import storable
+from counterfoil.model.delivery import DeliveryRecord, DeliveryState
 from counterfoil.model.errors import Refused
 from counterfoil.model.operation import OperationRecord
 from counterfoil.model.receipt import ReceiptRecord
@@ -39,16 +39,15 @@ async def match(opened: Opened, delivery_id: str) -> DeliveryRecord:
         delivery = reader.get(DeliveryRecord, delivery_id)
     if delivery is None:
         raise Refused("not_found", what="delivery", id=delivery_id)
-    if delivery.operation_id is not None or delivery.type == LISTED:
-        return delivery  # what a listing showed is taken in by the operation that bears its number
+    if delivery.operation_id is not None:
+        return delivery
     body = await asyncio.to_thread(whole_body, opened, delivery)
-    readings = heard(contracts_of(opened, delivery.receiver), body, parsed(delivery.headers))
+    readings = heard(contracts_of(opened, delivery.receiver), body)
     with opened.read() as reader:
         found = _matched(opened, reader, delivery, readings)
         target = None if found is None else target_here(opened, reader, found.operation)
     if found is None or target is None:
-        ours = any(reading.may_be_ours for reading in readings)
-        state = DeliveryState.ORPHAN if ours else DeliveryState.OTHER
+        state = DeliveryState.ORPHAN if readings else DeliveryState.OTHER
         return await opened.write(SetAside(opened.installation_id, delivery_id, state, _pause(opened, delivery)))
     reference = found.heard.reference or found.heard.own_id or delivery.own_id
     await opened.write(
@@ -67,7 +66,7 @@ def _matched(opened: Opened, reader: Reader, delivery: DeliveryRecord, readings:
             operation.operation_id: Matched(operation, reading)
             for reading in readings
             for operation in ways(reader, reading)
-            if _is_of(opened, operation, delivery.receiver) and _is_read_by(opened, operation, reading)
+            if _is_of(opened, operation, delivery.receiver)
         }
         if len(fits) == 1:
             return next(iter(fits.values()))
@@ -93,12 +92,6 @@ def _is_of(opened: Opened, operation: OperationRecord, receiver: str) -> bool:
     """A receiver speaks for its own operations alone, whatever ids it names."""
     declared = opened.registry.receivers.get(receiver)
     return operation.receiver == receiver and (declared is None or declared.environment == operation.environment)
-
-
-def _is_read_by(opened: Opened, operation: OperationRecord, reading: Heard) -> bool:
-    """Only what the operation's own contract says of a message counts for it: a comment that quotes a merge's id merges nothing."""
-    declared = opened.registry.operations.get(operation.name)
-    return declared is not None and reading.webhook in declared.contract.receipts
 
 
 def _pause(opened: Opened, delivery: DeliveryRecord) -> int | None:

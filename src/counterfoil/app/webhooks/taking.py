@@ -12,7 +12,6 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.receipts import BESIDE
 from counterfoil.model.codec import BODY_LIMIT, compact, digest_of, is_storable
-from counterfoil.model.contract_parts import TYPE_HEADERS
 from counterfoil.model.delivery import DeliveryRecord
 from counterfoil.model.errors import Refused
 from counterfoil.rules.deliveries import text_at, type_of
@@ -27,9 +26,7 @@ async def take(opened: Opened, receiver: str, headers: Mapping[str, str], body: 
     Raises Refused(webhook_refused), the same for every reason, Refused(malformed_json) for signed bytes that hold no JSON
     object, and StorageError: then whoever sent it must send it again.
     """
-    proven = await asyncio.to_thread(
-        _proven, opened, receiver, headers, body
-    )  # its secrets may lie in files, or in the keyring
+    proven = _proven(opened, receiver, headers, body)
     if proven is None:
         raise Refused("webhook_refused")
     said = _object(body)
@@ -38,22 +35,13 @@ async def take(opened: Opened, receiver: str, headers: Mapping[str, str], body: 
     own_id = proven.own_id or (text_at(said, "id") if _signs_its_id(opened, receiver) else None) or digest
     if len(own_id) > LONGEST_ID or not is_storable(own_id):
         own_id = digest_of(own_id.encode(errors="backslashreplace"))
-    kept = type_headers(headers)
-    kind = type_of(contracts, said, kept)
+    kind = type_of(contracts, said)
     text = body.decode()
     if len(body) > BODY_LIMIT:
         artifact = await asyncio.to_thread(opened.artifacts.save, body, name="delivery")
         text = compact({BESIDE: {"artifact": artifact.digest}})
     shown = None if kind is None or not is_storable(kind) else kind[:LONGEST_ID]
-    return await opened.write(
-        StoreDelivery(opened.installation_id, receiver, own_id, shown, text, digest, compact(kept))
-    )
-
-
-def type_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that may name a message's type. No other one is kept: there may be secrets in them."""
-    given = {name: headers.get(name, "") for name in TYPE_HEADERS}
-    return {name: value for name, value in given.items() if 0 < len(value) <= LONGEST_ID and is_storable(value)}
+    return await opened.write(StoreDelivery(opened.installation_id, receiver, own_id, shown, text, digest))
 
 
 def contracts_of(opened: Opened, receiver: str) -> list[Any]:

@@ -6,10 +6,7 @@ from counterfoil.client.shapes.base import WITHHELD, Next, Shape
 
 
 class Delivery(Shape):
-    """A signed message of a receiver. `body` is null in lists. `later`: it did not close its operation.
-
-    `headers`: those in which a receiver names the type of a message.
-    """
+    """A signed message of a receiver. `body` is null in lists. `later`: it did not close its operation."""
 
     delivery_id: str
     number: int
@@ -19,7 +16,6 @@ class Delivery(Shape):
     state: Literal["stored", "matched", "orphan", "other"]
     body: dict[str, Any] | None
     body_digest: str
-    headers: dict[str, str]
     received_at: str
     seen: int
     tries: int

@@ -3,9 +3,11 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from counterfoil.app.application import App
 from counterfoil.connectors import github
 from counterfoil.connectors.drilling import (
     Case,
@@ -16,17 +18,20 @@ from counterfoil.connectors.drilling import (
     late_lookup,
     reply_lost,
 )
-from counterfoil.connectors.serving import SandboxServed
-from counterfoil.connectors.serving_application import BUDGET, application, environ
+from counterfoil.connectors.serving import PLANTED, SandboxServed
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.loopback.digest import as_object, as_objects
 from counterfoil.testing.loopback.exchange import Reply, Request
 
+BUDGET = Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="platform")
 REPOSITORY = "acme/shop"
 HEAD = "5f3c1d0e" * 5
 
-app = application("github")
+app = App("drilled-github")
+app.receiver("github", url=Env("GITHUB_URL"), credential=Bearer(Env("GITHUB_TOKEN")), environment="test")
 comment = github.comment(app, receiver="github", owner="platform")
 merge = github.merge(app, receiver="github", owner="platform")
 
@@ -101,7 +106,7 @@ class Issues(SandboxServed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, github.comment_contract(), dialect=Comments())
-        self.environ = environ("github", self.url)
+        self.environ: Mapping[str, str] = {"GITHUB_URL": self.url, "GITHUB_TOKEN": PLANTED}
         self._issue = 0
 
     def prepare(self, number: str) -> dict[str, Any]:
@@ -127,7 +132,7 @@ class Pulls(SandboxServed):
     def __init__(self, folder: Path) -> None:
         kept = {"client_id": True, "replay": "conflicts", "other_body": "replays"}
         super().__init__(folder, github.merge_contract(), dialect=Merges(), kept=kept)
-        self.environ = environ("github", self.url)
+        self.environ: Mapping[str, str] = {"GITHUB_URL": self.url, "GITHUB_TOKEN": PLANTED}
         self._pull = 0
 
     def prepare(self, number: str) -> dict[str, Any]:

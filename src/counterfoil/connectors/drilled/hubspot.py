@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from counterfoil.app.application import App
 from counterfoil.connectors import hubspot
 from counterfoil.connectors.drilling import (
     Case,
@@ -15,14 +17,18 @@ from counterfoil.connectors.drilling import (
     killed_after_acceptance,
     reply_lost,
 )
-from counterfoil.connectors.serving import SandboxServed
-from counterfoil.connectors.serving_application import BUDGET, application, environ
+from counterfoil.connectors.serving import PLANTED, SandboxServed
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.loopback.digest import as_object, as_objects
 from counterfoil.testing.loopback.exchange import Reply, Request
 
-app = application("hubspot")
+BUDGET = Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="sales-ops")
+
+app = App("drilled-hubspot")
+app.receiver("hubspot", url=Env("HUBSPOT_URL"), credential=Bearer(Env("HUBSPOT_TOKEN")), environment="test")
 create = hubspot.create(app, receiver="hubspot", owner="sales-ops")
 
 
@@ -58,7 +64,7 @@ class Portal(SandboxServed):
     def __init__(self, folder: Path) -> None:
         kept = {"replay": "conflicts", "key_window_seconds": None, "mismatch_status": 409, "replay_marker": False}
         super().__init__(folder, hubspot.create_contract(), dialect=Objects(), kept=kept)
-        self.environ = environ("hubspot", self.url)
+        self.environ: Mapping[str, str] = {"HUBSPOT_URL": self.url, "HUBSPOT_TOKEN": PLANTED}
 
     def prepare(self, number: str) -> dict[str, Any]:
         """Its name is its number."""

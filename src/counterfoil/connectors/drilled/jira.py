@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from counterfoil.app.application import App
 from counterfoil.connectors import jira
 from counterfoil.connectors.drilling import (
     Case,
@@ -15,20 +17,22 @@ from counterfoil.connectors.drilling import (
     late_lookup,
     reply_lost,
 )
-from counterfoil.connectors.serving import SandboxServed
-from counterfoil.connectors.serving_application import BUDGET, application, environ
+from counterfoil.connectors.serving import PLANTED, SandboxServed
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.loopback.digest import as_object, as_objects
 from counterfoil.testing.loopback.exchange import Reply, Request
 
 ISSUES = "/rest/api/3/issue"
 
-app = application("jira")
+app = App("drilled-jira")
+app.receiver("jira", url=Env("JIRA_URL"), credential=Bearer(Env("JIRA_TOKEN")), environment="test")
 create = jira.create(app, receiver="jira", owner="support")
 
 
-@app.workflow(version=1, budget=BUDGET)
+@app.workflow(version=1, budget=Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="support"))
 async def raise_issue(run: Run, asked: jira.Issue) -> Receipt:
     """One issue."""
     return await run.perform(create, asked)
@@ -58,7 +62,7 @@ class Site(SandboxServed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, jira.create_contract(), dialect=Search(), kept={"lookup_consistency": "strong"})
-        self.environ = environ("jira", self.url)
+        self.environ: Mapping[str, str] = {"JIRA_URL": self.url, "JIRA_TOKEN": PLANTED}
 
     def prepare(self, number: str) -> dict[str, Any]:
         """Its summary is its number."""

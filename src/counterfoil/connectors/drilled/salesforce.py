@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from counterfoil.app.application import App
 from counterfoil.connectors import salesforce
 from counterfoil.connectors.drilling import (
     Case,
@@ -15,14 +17,18 @@ from counterfoil.connectors.drilling import (
     killed_after_acceptance,
     reply_lost,
 )
-from counterfoil.connectors.serving import SandboxServed
-from counterfoil.connectors.serving_application import BUDGET, application, environ
+from counterfoil.connectors.serving import PLANTED, SandboxServed
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
 from counterfoil.model.receipt import Receipt
 from counterfoil.testing.loopback.digest import as_object
 from counterfoil.testing.loopback.exchange import Reply, Request
 
-app = application("salesforce")
+BUDGET = Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="sales-ops")
+
+app = App("drilled-salesforce")
+app.receiver("salesforce", url=Env("SALESFORCE_URL"), credential=Bearer(Env("SALESFORCE_TOKEN")), environment="test")
 create = salesforce.create(app, receiver="salesforce", owner="sales-ops")
 
 
@@ -55,7 +61,7 @@ class Org(SandboxServed):
     def __init__(self, folder: Path) -> None:
         kept = {"client_id": True, "other_body": "overwrites"}
         super().__init__(folder, salesforce.create_contract(), dialect=Upserts(), kept=kept)
-        self.environ = environ("salesforce", self.url)
+        self.environ: Mapping[str, str] = {"SALESFORCE_URL": self.url, "SALESFORCE_TOKEN": PLANTED}
 
     def prepare(self, number: str) -> dict[str, Any]:
         """Its subject is its number."""

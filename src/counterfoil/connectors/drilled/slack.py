@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from counterfoil.app.application import App
 from counterfoil.connectors import slack
 from counterfoil.connectors.drilling import (
     Case,
@@ -15,19 +17,21 @@ from counterfoil.connectors.drilling import (
     late_lookup,
     reply_lost,
 )
-from counterfoil.connectors.serving import SandboxServed
-from counterfoil.connectors.serving_application import BUDGET, application, environ
+from counterfoil.connectors.serving import PLANTED, SandboxServed
+from counterfoil.engine.definitions import Bearer, Env
 from counterfoil.engine.port import Run
+from counterfoil.model.budget import Budget
 from counterfoil.testing.loopback.digest import as_object, as_objects
 from counterfoil.testing.loopback.exchange import Reply, Request
 
 POSTED = "/api/chat.postMessage"
 
-app = application("slack")
+app = App("drilled-slack")
+app.receiver("slack", url=Env("SLACK_URL"), credential=Bearer(Env("SLACK_TOKEN")), environment="test")
 post = slack.post(app, receiver="slack", owner="support")
 
 
-@app.workflow(version=1, budget=BUDGET)
+@app.workflow(version=1, budget=Budget(attempts=9, elapsed=timedelta(days=30), spend_usd=1, owner="support"))
 async def say(run: Run, asked: slack.Message) -> slack.MessageReceipt:
     """One message."""
     return await run.perform(post, asked)
@@ -57,7 +61,7 @@ class Workspace(SandboxServed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, slack.post_contract(), dialect=Channels())
-        self.environ = environ("slack", self.url)
+        self.environ: Mapping[str, str] = {"SLACK_URL": self.url, "SLACK_TOKEN": PLANTED}
         self._channel = 0
 
     def prepare(self, number: str) -> dict[str, Any]:

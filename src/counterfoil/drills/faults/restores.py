@@ -144,11 +144,7 @@ def finishes(app: App, arguments: dict[str, Any], say: Say) -> None:
     placed(app, arguments, say)
     for person in REVIEWERS:
         finish = app.restore.finish(
-            as_=arguments["finish_as"],
-            by=person,
-            secret=SECRET,
-            reason="A drill put it there.",
-            accept="It is a drill: what is in doubt is what it looks at.",
+            as_=arguments["finish_as"], by=person, secret=SECRET, reason="A drill put it there."
         )
         try:
             say({"restore": asyncio.run(finish), "by": person})

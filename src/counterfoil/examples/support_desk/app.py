@@ -33,9 +33,8 @@ from counterfoil import (
     When,
 )
 from counterfoil.agents import agent_tool, trusted
-from counterfoil.connectors.mail import submit
 from counterfoil.examples.support_desk import orders
-from counterfoil.examples.support_desk.mail import SENDER, Mail, found_in, message_id_of, read_back, relay, written
+from counterfoil.examples.support_desk.mail import Mail, found_in, message_id_of, read_back, relay, submit, written
 from counterfoil.model.contract import Reference
 from counterfoil.settings import environment
 
@@ -130,7 +129,7 @@ def send_email(call: Call, mail: Mail) -> Receipt:
     """Write to the customer about an order. The support lead approves it. A plain function: SMTP's client blocks."""
     content = written(mail, call.operation_id)
     with relay(environment()[MAIL_URL]) as server, call.sending() as told:
-        told.reply(*submit(server, SENDER, mail.to, content))
+        told.reply(*submit(server, mail, content))
     return Receipt(reference=message_id_of(call.operation_id))
 
 

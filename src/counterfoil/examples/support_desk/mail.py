@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from mailbox import Maildir
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, field_validator
@@ -67,6 +67,23 @@ def relay(url: str) -> Generator[smtplib.SMTP]:
         yield server
     finally:
         server.close()  # no QUIT: its answer would say nothing about the message
+
+
+def submit(server: smtplib.SMTP, mail: Mail, content: bytes) -> tuple[int, dict[str, Any]]:
+    """Hand one message over: the answer that ended it, and whether the content had been sent by then (`stage`)."""
+    for ask in (lambda: server.mail(SENDER), lambda: server.rcpt(mail.to)):
+        code, text = ask()
+        if code >= 400:
+            return code, {"stage": "envelope", "text": text.decode(errors="replace")}
+    try:
+        code, text = server.data(content)
+    except smtplib.SMTPDataError as refused:  # DATA itself was not wanted: no content has left
+        said = refused.smtp_error
+        return refused.smtp_code, {
+            "stage": "envelope",
+            "text": said if isinstance(said, str) else said.decode(errors="replace"),
+        }
+    return code, {"stage": "content", "text": text.decode(errors="replace")}
 
 
 def messages_in(mailbox: Path) -> list[EmailMessage]:

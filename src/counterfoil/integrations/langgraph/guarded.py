@@ -12,9 +12,8 @@ from counterfoil.model.errors import Refused
 
 if TYPE_CHECKING:
     from counterfoil.app.application import App
-    from counterfoil.app.holding import Held
 
-_held: ContextVar["tuple[str, Held] | None"] = ContextVar("held_thread", default=None)
+_held: ContextVar[str | None] = ContextVar("held_thread", default=None)
 
 # LangGraph hands `durability=` to each node under this name, and has no public one that a node could read. Were it renamed,
 # every call would be refused. Without a checkpointer, LangGraph itself does not come as far as a node with "sync".
@@ -28,8 +27,8 @@ def holding_thread(app: "App", config: Mapping[str, Any]) -> Generator[None]:
     Raises Refused: held_elsewhere, at once; no_identity for a config without a thread_id.
     """
     thread = config.get("configurable", {}).get("thread_id")
-    with app.ledger.holding(identity_of("langgraph", thread)) as held:
-        token = _held.set((thread, held))
+    with app.ledger.holding(identity_of("langgraph", thread)):
+        token = _held.set(thread)
         try:
             yield
         finally:
@@ -37,16 +36,11 @@ def holding_thread(app: "App", config: Mapping[str, Any]) -> Generator[None]:
 
 
 def check_thread() -> str:
-    """The thread of the graph that runs here, held still: one round trip on a server. Raises Refused: not_durable, thread_not_held."""
+    """The thread of the graph that runs here. Raises Refused: not_durable, thread_not_held."""
     configurable = get_config().get("configurable", {})
     durability, thread = configurable.get(_DURABILITY), configurable.get("thread_id")
     if durability != "sync":
         raise Refused("not_durable", found=repr(durability))
-    held = _held.get()
-    if thread is None or held is None or held[0] != thread:
+    if thread is None or _held.get() != thread:
         raise Refused("thread_not_held", thread=thread)
-    try:
-        held[1].check()
-    except Refused as lost:
-        raise Refused("thread_not_held", thread=thread) from lost
     return thread

@@ -1,6 +1,5 @@
 """`LedgerMiddleware` for agents of LangChain, and `ledger_tool_node` for graphs of one's own."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Token
 from typing import TYPE_CHECKING, Any, cast
@@ -40,7 +39,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         return handler(request)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        await asyncio.to_thread(check_thread)
+        check_thread()
         return await handler(request)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
@@ -59,7 +58,7 @@ def ledger_tool_node(app: "App", operations: Sequence[Operation[Any, Any]], tool
 
 def called(request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
     """One call under its identity. Raises Refused: not_durable, thread_not_held, no_identity."""
-    token, identity = _begun(request, check_thread())
+    token, identity = _begun(request)
     try:
         while True:
             try:
@@ -72,7 +71,7 @@ def called(request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer
 
 async def called_async(request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]) -> Answer:
     """As `called`."""
-    token, identity = _begun(request, await asyncio.to_thread(check_thread))
+    token, identity = _begun(request)
     try:
         while True:
             try:
@@ -83,11 +82,13 @@ async def called_async(request: ToolCallRequest, handler: Callable[[ToolCallRequ
         call_identity.reset(token)
 
 
-def _begun(request: ToolCallRequest, thread: str) -> tuple[Token[str | None], str]:
+def _begun(request: ToolCallRequest) -> tuple[Token[str | None], str]:
     """The thread, the message that planned the call, the tool and the call's id, which a resumed or repeated node has again: they
     stand in its checkpoint. The id of the call alone would not do: there are models that number their calls anew each time."""
     call = request.tool_call
-    identity = identity_of("langgraph", thread, _planned_by(request.state, call["id"]), call["name"], call["id"])
+    identity = identity_of(
+        "langgraph", check_thread(), _planned_by(request.state, call["id"]), call["name"], call["id"]
+    )
     return call_identity.set(identity), identity
 
 

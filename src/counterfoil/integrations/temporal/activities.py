@@ -153,12 +153,8 @@ async def _beating(body: Any) -> Any:
     timeout = activity.info().heartbeat_timeout
     every = timeout.total_seconds() / 3 if timeout is not None else 10.0
     part = asyncio.ensure_future(body)
-    try:
-        while True:
-            done, _ = await asyncio.wait({part}, timeout=every)
-            if done:
-                return part.result()
-            activity.heartbeat()
-    except asyncio.CancelledError:  # timed out, terminated, reset, or its worker ends: the hand hears of it
-        part.cancel()
-        raise
+    while True:
+        done, _ = await asyncio.wait({part}, timeout=every)
+        if done:
+            return part.result()
+        activity.heartbeat()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from counterfoil.engine.cancelling import cancelling
@@ -19,7 +19,6 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.problem_log import log
 from counterfoil.engine.suspension import Diverged, Suspended
 from counterfoil.engine.worker import SUSPECT, Worker
-from counterfoil.integrations.temporal.asker import Asker, GivenUp
 from counterfoil.integrations.temporal.carrying import KINDS
 from counterfoil.integrations.temporal.identity import in_ledger
 from counterfoil.integrations.temporal.messages import Call, End, Said
@@ -48,8 +47,7 @@ class Hand(Worker):
         super().__init__(opened)
         self.client = client
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._sessions: dict[asyncio.Task[Said], Asker] = {}
-        self._endings: set[asyncio.Task[Said]] = set()
+        self._sessions: set[asyncio.Task[Said]] = set()
         self._relayed_at = 0
         self._ours = [f"{in_ledger(each).name}/{each.version}" for each in opened.registry.workflows.values()]
         self.ready = asyncio.Event()
@@ -82,40 +80,26 @@ class Hand(Worker):
         async def work(run: EmbeddedRun) -> Any:
             return await KINDS[call.kind](self.opened.registry, run, call.arguments)
 
-        return await self._session(call, asker, lambda by: self._call(call, by, work))
+        return await self._session(call, lambda: self._call(call, asker, work))
 
-    async def end(self, end: End, asker: str | None) -> Said:
-        """The end of a run, or what it waits for. `asker` None: nobody in Temporal asks."""
-        return await self._session(end, asker, lambda by: self._finish(end, by))
+    async def end(self, end: End, asker: str) -> Said:
+        """The end of a run, or what it waits for."""
+        return await self._session(end, lambda: self._finish(end, asker))
 
-    async def _session(
-        self, asked: Call | End, execution: str | None, body: Callable[[Asker], Awaitable[Said]]
-    ) -> Said:
-        """One at a time for a run in this process. When its activity is given up it claims nothing any more; what has begun ends
-        by itself."""
-        asker = Asker(execution, self.opened.clock.now_us())
+    async def _session(self, asked: Call | End, body: Callable[[], Awaitable[Said]]) -> Said:
+        """One at a time for a run in this process. It goes on when its activity is given up: what has begun ends by itself."""
 
         async def alone() -> Said:
             lock = self._locks.setdefault(
                 asked.run_id, asyncio.Lock()
             )  # it lasts as long as somebody holds it or waits for it
             async with lock:
-                return await body(asker) if self._is_the_same(asked) else Said("again")
+                return await body() if self._is_the_same(asked) else Said("again")
 
         part = asyncio.create_task(alone())
-        self._sessions[part] = asker
-        part.add_done_callback(self._over_with)
-        try:
-            return await asyncio.shield(part)
-        except asyncio.CancelledError:
-            asker.give_up()
-            raise
-
-    def _over_with(self, part: "asyncio.Task[Said]") -> None:
-        asker = self._sessions.pop(part)
-        problem = None if part.cancelled() else part.exception()
-        if problem is not None and asker.gone.is_set() and not isinstance(problem, GivenUp):
-            log.error("a call that was given up ended with: %s", problem)  # nobody else hears of it
+        self._sessions.add(part)
+        part.add_done_callback(self._sessions.discard)
+        return await asyncio.shield(part)
 
     def _is_the_same(self, asked: Call | End) -> bool:
         """Whether the ledger is the one that the asking execution began with. After a restore it knows less than that one."""
@@ -124,7 +108,7 @@ class Hand(Worker):
         assert installation is not None, "an opened database has an installation"
         return run is not None and asked.incarnation in (0, installation.incarnation)
 
-    async def _call(self, call: Call, asker: Asker, work: Work) -> Said:
+    async def _call(self, call: Call, asker: str, work: Work) -> Said:
         claimed = await self._claimed(call.run_id, call.generation, asker)
         if claimed.state.ended:
             return await self._from_record(claimed, call, work)
@@ -134,14 +118,14 @@ class Hand(Worker):
             await self.opened.write(HandOver(claimed.run_id, claimed.fence, self.opened.deadlines))
             return Said("cancelled")
         runner = CallRunner(self.opened, claimed, self.worker_id, call, work)
-        await self._driven(runner, asker)
+        await self._driven(runner)
         if runner.outcome is not None:
             return runner.outcome
         now = self._row(call.run_id)
         if now.cancel_asked:
             return Said("cancelled")
         if now.state is RunState.WAITING and runner.waits is not None:
-            return Said("waits", wait=runner.waits, heard=(runner.waits.seen or 0) + 1)
+            return Said("waits", wait=runner.waits)
         return Said("waits", wait=standing(now))
 
     async def _from_record(self, run: RunRecord, call: Call, work: Work) -> Said:
@@ -158,7 +142,7 @@ class Hand(Worker):
         problem = f"{call.prefix}{call.number} is new, and the run has ended {run.state.value}"
         return refusal(Refused("temporal_reset", run_id=run.run_id, problem=problem))
 
-    async def _finish(self, end: End, asker: Asker) -> Said:
+    async def _finish(self, end: End, asker: str) -> Said:
         if end.cancelled:
             with self.opened.read() as reader:
                 verb = cancelling(reader, end.run_id, None, "cancelled in Temporal")
@@ -171,17 +155,16 @@ class Hand(Worker):
             return Said("again")
         claimed = await self._claimed(end.run_id, end.generation, asker)
         if claimed.state is RunState.RUNNING and claimed.worker_id == self.worker_id:
-            await self._driven(EndRunner(self.opened, claimed, self.worker_id, end, asker.execution or ""), asker)
+            await self._driven(EndRunner(self.opened, claimed, self.worker_id, end, asker))
             claimed = self._row(end.run_id)
         if claimed.state.ended:
             facts = {"result": parsed(claimed.result), "failure": parsed(claimed.failure)}
             return Said("ended", {"state": claimed.state.value} | facts)
         return Said("waits", sequence=claimed.sequence, wait=standing(claimed))
 
-    async def _driven(self, runner: CallRunner | EndRunner, asker: Asker) -> None:
+    async def _driven(self, runner: CallRunner | EndRunner) -> None:
         run_id = runner.run.run_id
         self._runners[run_id] = runner
-        asker.drives(runner)
         try:
             await runner.drive()
         except Suspended:
@@ -200,13 +183,10 @@ class Hand(Worker):
         finally:
             self._runners.pop(run_id, None)
 
-    async def _claimed(self, run_id: str, generation: int, asker: Asker) -> RunRecord:
-        """The run: ours, or as it stands where it is parked or has ended. Waits while another process drives it.
-
-        Raises GivenUp when nobody asks any more: its activity was given up, or its execution is over.
-        """
+    async def _claimed(self, run_id: str, generation: int, asker: str) -> RunRecord:
+        """The run: ours, or as it stands where it is parked or has ended. Waits while another process drives it."""
+        never = asyncio.Event()
         while True:
-            asker.must_live()
             run = self._row(run_id)
             if run.state is RunState.FAILED and await self._is_begun_anew(run, asker):
                 run = await self.opened.write(
@@ -215,37 +195,29 @@ class Hand(Worker):
             if run.state.ended or (run.state is RunState.PARKED and run.reason != ParkReason.NO_WORKER):
                 return run
             await self._end_lease_of_the_dead(run)
-            claimed = await self._claim_for(run, generation, asker)
+            alone = run.crashes >= SUSPECT and not self._runners
+            lost = run.worker_id if run.state is RunState.RUNNING else None
+            verb = ClaimForCall(
+                run_id, self.worker_id, self.opened.deadlines, alone=alone, holder=lost, generation=generation
+            )
+            claimed: RunRecord | None = await self.opened.write(verb)
             if claimed is not None:
                 return claimed
-            asker.waited = True
-            await self.opened.clock.wait(asker.gone, self.opened.clock.now_us() + LOOK_US)
+            await self.opened.clock.wait(never, self.opened.clock.now_us() + LOOK_US)
 
-    async def _claim_for(self, run: RunRecord, generation: int, asker: Asker) -> RunRecord | None:
-        alone = run.crashes >= SUSPECT and not self._runners
-        lost = run.worker_id if run.state is RunState.RUNNING else None
-        verb = ClaimForCall(
-            run.run_id, self.worker_id, self.opened.deadlines, alone=alone, holder=lost, generation=generation,
-            asked_by=asker.execution, before=run.asked_by,
-        )  # fmt: skip
-        now = self._ledgers_now()
-        if not verb.may(run, now):
-            return None
-        if not asker.is_known(run, now) and not await asker.is_under_way(self.client, run):
-            raise GivenUp("its execution is over")
-        return await self.opened.write(verb)
-
-    def _ledgers_now(self) -> int:
-        """The ledger's time never goes back: it may be ahead of this host's."""
-        with self.opened.read() as reader:
-            return max(self.opened.clock.now_us(), reader.installation.clock_us if reader.installation else 0)
-
-    async def _is_begun_anew(self, run: RunRecord, asker: Asker) -> bool:
+    async def _is_begun_anew(self, run: RunRecord, asker: str) -> bool:
         """A workflow retry or a reset takes a failed run up, as `runs retry` does. An activity that comes late from the execution
         that failed, or from one that a reset ended, must not: nobody would bring the run to an end again."""
-        if parsed(run.failure or "{}").get("execution") == asker.execution:
+        origin = Origin.of(run.workflow, run.request_id)
+        if origin is None or parsed(run.failure or "{}").get("execution") == asker:
             return False
-        return await asker.is_under_way(self.client, run)
+        try:
+            described = await self.client.get_workflow_handle(origin.workflow_id, run_id=asker).describe()
+        except RPCError as problem:
+            if problem.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return False
+        return described.status is WorkflowExecutionStatus.RUNNING
 
     async def _end_lease_of_the_dead(self, run: RunRecord) -> None:
         if run.state is not RunState.RUNNING or run.worker_id is None or run.worker_id == self.worker_id:
@@ -302,12 +274,6 @@ class Hand(Worker):
         if origin is None or origin.namespace != self.client.namespace:
             self._left.add(run.run_id)  # until the next heartbeat
             return
-        if (
-            run.state is RunState.RUNNING
-        ):  # its holder is gone, and nobody has taken it up: perhaps nobody asks any more
-            self._left.add(run.run_id)  # until the next heartbeat
-            await self._tell(run, origin)
-            return
         if run.state not in (RunState.PENDING, RunState.WAITING) or run.due_at is None:
             self._left.add(run.run_id)  # until the next heartbeat
             return
@@ -337,23 +303,23 @@ class Hand(Worker):
         detail = f"Temporal has no open workflow {origin.workflow_id}."
         owner, reason = parsed(run.budget)["owner"], ParkReason.NO_PROGRESS
         with suppress(Refused):  # it has ended meanwhile
-            await self.opened.write(Park(run.run_id, None, run.sequence, reason, detail, owner, None, None, None))
+            await self.opened.write(Park(run.run_id, None, None, reason, detail, owner, None, None, None))
 
     def _ending(self, run: RunRecord) -> None:
-        part = asyncio.create_task(self.end(End(run.run_id, run.generation, cancelled=True), None))
-        self._endings.add(part)
+        part = asyncio.create_task(self.end(End(run.run_id, run.generation, cancelled=True), ""))
+        self._sessions.add(part)
 
         def over(ended: asyncio.Task[Said]) -> None:
-            self._endings.discard(ended)
+            self._sessions.discard(ended)
             problem = None if ended.cancelled() else ended.exception()
-            if problem is not None and not isinstance(problem, GivenUp):  # it is due again
+            if problem is not None:  # it is due again
                 log.error("run %s, which is cancelled, could not be ended: %s", run.run_id, problem)
 
         part.add_done_callback(over)
 
     async def _drain(self) -> None:
-        for asker in self._sessions.values():
-            asker.give_up()
+        for runner in list(self._runners.values()):
+            runner.drain()
         if self._sessions:
-            await asyncio.wait(list(self._sessions), timeout=20)
+            await asyncio.wait(self._sessions, timeout=20)
         await super()._drain()

@@ -59,10 +59,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class Wait:
-    """What a call waits for, as the ledger shows it. Times are microseconds since 1970; `due_at` None: only an outside act.
-
-    `position` is the call's; `seen` the newest entry that it had looked at when it began to wait, None where it has not looked.
-    """
+    """What a call waits for, as the ledger shows it. Times are microseconds since 1970; `due_at` None: only an outside act."""
 
     kind: str
     id: str
@@ -72,16 +69,13 @@ class Wait:
     sentence: str
     owner: str
     owner_then: str | None
-    position: str = ""
-    seen: int | None = None
 
 
 @dataclass(frozen=True)
 class Call:
     """One call of `run`. Its position is `prefix` and `number`: the name in its branch, and how often it was called there.
 
-    `scopes` are the durable timeouts open around it: position and end. `others` is what other branches wait for meanwhile, as the
-    workflow knew it when it had heard of the journal up to the entry `heard`.
+    `scopes` are the durable timeouts open around it: position and end. `others` is what other branches wait for meanwhile.
     """
 
     kind: str
@@ -94,7 +88,6 @@ class Call:
     scopes: list[list[Any]] = field(default_factory=lambda: [])
     others: list[Wait] = field(default_factory=lambda: [])
     incarnation: int = 0  # as the run's beginning said; 0: it did not
-    heard: int = -1
 
 
 @dataclass(frozen=True)
@@ -121,8 +114,7 @@ class Said:
     """The ledger's answer. `state` is one of:
 
     `done` with `value`; `failed` with `failure`, told by the entry `sequence`; `waits`: ask again when `due_at` has come or
-    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew;
-    `fired`, of what is recalled: this timeout was over.
+    somebody moved something; `cancelled`: nothing more is done; `ended` with `value` {state, result, failure}; `again`: begin anew.
     """
 
     state: str
@@ -132,8 +124,6 @@ class Said:
     sequence: int | None = None
     wait: Wait | None = None
     digest: str | None = None  # of the call's input, where the record alone answers
-    heard: int = -1  # the entry with which the run was let go of
-    stood: bool = False  # on record before it was asked for: no progress
 
 
 @dataclass(frozen=True)

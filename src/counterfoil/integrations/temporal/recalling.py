@@ -83,8 +83,6 @@ def _said(run_id: str, kind: EntryKind, position: str, value: dict[str, Any], op
                 "version": version,
                 "digest": value["digest"],
             }
-        case EntryKind.FIRED if "timeout#" in position:
-            return "fired", None
         case EntryKind.FIRED if "sleep#" in position:
             return "done", None
         case EntryKind.RECEIVED if "signal_id" in value:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from counterfoil.engine.branches import Branch, Scope, Wait, current_branch
@@ -15,15 +15,20 @@ from counterfoil.engine.opened import Opened
 from counterfoil.engine.runner import Runner, failure_facts
 from counterfoil.engine.suspension import Diverged, Suspended
 from counterfoil.integrations.temporal import messages
-from counterfoil.integrations.temporal.beside import Beside, beside, listed, standing_facts
 from counterfoil.integrations.temporal.failures import error_of, facts_of
 from counterfoil.integrations.temporal.messages import Call, End, Said
 from counterfoil.model.codec import parsed
 from counterfoil.model.errors import CounterfoilError, Refused
+from counterfoil.model.journal import EntryKind
 from counterfoil.model.run import RunRecord, RunState
 from counterfoil.store.port import StorageError
 
 Work = Callable[[EmbeddedRun], Awaitable[Any]]
+
+# What people and receivers write from outside: a branch that waits meanwhile looks again.
+_OUTSIDE = frozenset(
+    {EntryKind.ANSWER, EntryKind.WITHDRAWN, EntryKind.SIGNAL, EntryKind.RESOLVED, EntryKind.RESUMED, EntryKind.LATE}
+)
 
 
 def branch_of(call: Call) -> Branch:
@@ -40,9 +45,7 @@ class CallRunner(Runner):
         self.outcome: Said | None = None
         self._call = call
         self._work = work
-        self._position = f"{call.prefix}{call.number}"
-        opened_before = call.kind == "timeout" and self._position in self.execution.journal.opened
-        self._stood = opened_before or _at(self.execution, call) is not None
+        self._began = self.execution.journal.seen
 
     async def _body(self) -> Any:
         execution = self.execution
@@ -65,8 +68,7 @@ class CallRunner(Runner):
             return True
         if error is not None and (isinstance(error, StorageError) or not isinstance(error, CounterfoilError)):
             raise error  # never an outcome
-        said = outcome_of(self.execution, error, None if error is not None else body.result(), self._call)
-        self.outcome = replace(said, heard=self.execution.journal.seen + 1, stood=self._stood)
+        self.outcome = outcome_of(self.execution, error, None if error is not None else body.result(), self._call)
         if not await self._let_go():
             self.execution.catch_up()
             return False
@@ -75,43 +77,47 @@ class CallRunner(Runner):
 
     async def _let_go(self) -> bool:
         """Between two calls anybody may go on; while other branches wait, the run does."""
-        run, told = self.run, {"answered": self._position}
-        others = self._others()
-        if not others.waits:
-            await self.execution.write(HandOver(run.run_id, run.fence, self.opened.deadlines, told))
+        run = self.run
+        others = self._call.others
+        if not others:
+            await self.execution.write(HandOver(run.run_id, run.fence, self.opened.deadlines))
             return True
-        return bool(await self.execution.write(self._shown(others.waits, others.look, told, listed(others.waits))))
-
-    def _others(self) -> Beside:
-        with self.opened.read() as reader:
-            return beside(reader, self.execution.journal, self._call)
-
-    def _shown(
-        self, waits: list[messages.Wait], look: bool, told: dict[str, Any], named: list[dict[str, Any]]
-    ) -> Suspend:
-        """The run waits for all of this: for the first it says so. `look`: its workflow is told to look at once."""
-        first = min(waits, key=lambda wait: (wait.kind != "review", wait.deadline_at or 1 << 62))
+        first = min(others, key=lambda wait: (wait.kind != "review", wait.deadline_at or 1 << 62))
+        due = min((wait.due_at for wait in others if wait.due_at is not None), default=None)
+        deadline = min((wait.deadline_at for wait in others if wait.deadline_at is not None), default=None)
         now = self.opened.clock.now_us()
-        due = now if look else min((wait.due_at for wait in waits if wait.due_at is not None), default=None)
-        deadline = min((wait.deadline_at for wait in waits if wait.deadline_at is not None), default=None)
-        return Suspend(
-            self.run.run_id, self.run.fence, self.execution.journal.seen, named, first.kind, first.sentence, due, deadline,
-            first.owner, first.owner_then, now, told,
+        verb = Suspend(
+            run.run_id, run.fence, self.execution.journal.seen, [], first.kind, first.sentence, due, deadline, first.owner,
+            first.owner_then, now,
         )  # fmt: skip
+        return bool(await self.execution.write(self._beside(verb)))
 
     def _suspend(self, waits: list[Wait]) -> Suspend:
         verb = super()._suspend(waits)
         # Temporal's timer ends the wait at its time; only when nobody came for it by then is it overdue.
         deadline = None if verb.deadline_at is None else verb.deadline_at + self.opened.deadlines.pending
         # No worker takes up here what waits for room: it is looked at when its own time has come.
-        due = min((each.due_at for each in waits if each.due_at is not None), default=verb.due_at)
+        verb = replace(
+            verb, due_at=min((each.due_at for each in waits if each.due_at is not None), default=verb.due_at)
+        )
         self.waits = messages.Wait(
-            verb.why, verb.waits[0]["id"] if verb.waits else "", self.opened.clock.now_us(), due, deadline, verb.sentence,
-            verb.owner, verb.owner_then, self._position, self.execution.journal.seen,
+            verb.why, verb.waits[0]["id"] if verb.waits else "", self.opened.clock.now_us(), verb.due_at, deadline,
+            verb.sentence, verb.owner, verb.owner_then,
         )  # fmt: skip
-        others = self._others()
-        named = [*verb.waits, *listed(others.waits)]
-        return self._shown([self.waits, *others.waits], others.look, standing_facts(self.waits), named)
+        return self._beside(replace(verb, deadline_at=deadline))
+
+    def _beside(self, verb: Suspend) -> Suspend:
+        """The same with what other branches wait for. Whatever arrived meanwhile is theirs to look at, at once."""
+        others = self._call.others
+        if not others:
+            return verb
+        with self.opened.read() as reader:
+            arrived = any(e.kind in _OUTSIDE for e in reader.entries(self.run.run_id, after=self._began))
+        dues = [wait.due_at for wait in others if wait.due_at is not None]
+        due = min([*dues, *([] if verb.due_at is None else [verb.due_at])], default=None)
+        listed = [{name: asdict(wait)[name] for name in ("kind", "id", "since_at", "deadline_at")} for wait in others]
+        now = self.opened.clock.now_us()
+        return replace(verb, waits=[*verb.waits, *listed], due_at=now if arrived else due)
 
     waits: messages.Wait | None = None
 

@@ -65,7 +65,6 @@ class Executed:
         self._signals = 0
         self._standing: dict[int, Wait] = {}
         self._known: dict[str, Said] = {}
-        self._heard = -1  # up to which entry of its journal this execution has been told
         self._asking = 0
         self._long = False
         self._anew = False  # the ledger was restored: it knows less than this execution
@@ -208,18 +207,12 @@ class Executed:
     async def ask(self, call: Call, title: str, waits: Waits | None = None) -> Said:
         """One call, asked until the ledger has its answer. `waits` is told what it waits for."""
         known = self._known.get(f"{call.prefix}{call.number}")
-        # Under a timeout that was over the answer alone does not say whether it came in time: the ledger does.
-        fired = any(scope[0] in self._known for scope in call.scopes)
-        if known is not None and not fired and asks_the_same(call, known):
+        # Under a timeout the answer alone does not say whether it came in time: the ledger does.
+        if known is not None and not call.scopes and asks_the_same(call, known):
             return known
         self._calls += 1
         number = self._calls
-        try:
-            return await self._answer_of(replace(call, incarnation=self._begun.incarnation), number, title, waits)
-        finally:
-            self._standing.pop(number, None)
-
-    async def _answer_of(self, call: Call, number: int, title: str, waits: Waits | None) -> Said:
+        call = replace(call, incarnation=self._begun.incarnation)
         while True:
             if self._is_long() or self._anew:
                 await workflow.wait_condition(lambda: self._over)  # nothing more is asked here: the next execution does
@@ -227,20 +220,22 @@ class Executed:
                 raise _Over
             seen = self._moved
             others = [wait for known, wait in self._standing.items() if known != number]
-            said = await self._asked(replace(call, others=others, heard=self._heard), title)
-            self._heard = max(self._heard, said.heard)
+            said = await self._asked(replace(call, others=others), title)
             if said.state == "cancelled":
                 self._over = True
             elif said.state == "again":
                 self._anew = True
             elif said.state != "waits" or said.wait is None:
-                self._answered += not said.stood
+                self._answered += 1
                 return said
             else:
-                self._standing[number] = replace(said.wait, position=f"{call.prefix}{call.number}")
-                if waits is not None:
-                    await waits(said.wait)
-                await self._wait(seen, said.wait)
+                self._standing[number] = said.wait
+                try:
+                    if waits is not None:
+                        await waits(said.wait)
+                    await self._wait(seen, said.wait)
+                finally:
+                    del self._standing[number]
 
     async def _asked(self, call: Call, title: str) -> Said:
         self._asking += 1

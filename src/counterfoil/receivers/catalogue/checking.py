@@ -22,9 +22,7 @@ _RULES = {
     "completes_within": "rules.absence:absence_counts_from",
     "precondition": "rules.key_window:key_fact",
     "compensation": "rules.contract_sentences:_doubt",
-    "counts_as.reference": "rules.witness:weigh",
-    "counts_as.credential": "rules.witness:weigh",
-    "counts_as.seen_twice": "rules.witness:weigh",
+    "counts_as": "model.contract_checks:_counts",
     "request_timeout": "rules.key_window:repeat_until",
     "receipts": "rules.deliveries:heard",
     "provenance.sources": "model.contract_checks:_provenance",
@@ -36,7 +34,6 @@ _RULES = {
     "lookup.arrives_within": "rules.absence:hidden_for",
     "lookup.absence_authorises": "rules.absence:absence_authorises",
     "lookup.finds_by": "rules.evidence:judge_sightings",
-    "lookup.lists": "engine.listing:listed_since",
     "lookup.pause": "rules.absence:ask_again_at",
     "key.format": "rules.key_window:key_of",
     "key.min_length": "model.contract_checks:_key",
@@ -114,29 +111,24 @@ def check_contract(id: str, contract: Contract) -> dict[str, Any]:
 
 def unread_fields(contract: Contract) -> list[str]:
     """The attributes that the contract gives and no rule reads: a fact that decides nothing would only look safe."""
-    return [path for path in _given(contract.stored()) if not reads(READERS.get(path, ""), path)]
+    return [path for path in _given(contract.stored()) if not reads(READERS.get(path, ""), path.rpartition(".")[2])]
 
 
-def reads(reader: str, path: str) -> bool:
-    """Whether the function is there and names the attribute, or the value of `counts_as`."""
+def reads(reader: str, name: str) -> bool:
+    """Whether the function is there and names the attribute."""
     module, _, function = reader.partition(":")
     if not function:
         return False
     found: Any = import_module(f"counterfoil.{module}")
     for part in function.split("."):
         found = getattr(found, part, None)
-    holder, _, name = path.rpartition(".")
-    named = f'"{name}"' if holder == "counts_as" else f".{name}"
-    return found is not None and named in inspect.getsource(found)
+    return found is not None and f".{name}" in inspect.getsource(found)
 
 
 def _given(stored: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     for name, value in stored.items():
         if value is None or value == []:
-            continue
-        if name == "counts_as":
-            found += [f"{name}.{each}" for each in value]
             continue
         held = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         parts = [f"{name}.{inner}" for inner, given in held.items() if given is not None]

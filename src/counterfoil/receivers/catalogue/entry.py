@@ -133,9 +133,9 @@ def _usable(
 def _without_lookup(made: Contract) -> Contract:
     origin = made.provenance
     if origin is not None:
-        said = {path: word for path, word in origin.confidence.items() if not path.startswith(("lookup.", "counts_as"))}
+        said = {path: word for path, word in origin.confidence.items() if not path.startswith("lookup.")}
         origin = replace(origin, confidence=said)
-    return replace(made, lookup=None, counts_as=frozenset(), provenance=origin)
+    return replace(made, lookup=None, provenance=origin)
 
 
 def unknown_fields(made: Contract) -> list[str]:
@@ -145,8 +145,7 @@ def unknown_fields(made: Contract) -> list[str]:
         part = getattr(made, holder)
         if part is None:
             continue
-        # Where a value travels, and what the user's own code does, is nothing that a receiver leaves open.
-        places = {"header", "query", "body", "path", "account_retention", "lists"}
+        places = {"header", "query", "body", "path", "account_retention"}
         names = [field.name for field in fields(kind) if field.name not in places]
         found += [f"{holder}.{name}" for name in names if getattr(part, name) is None]
     return found

@@ -49,9 +49,7 @@ def read_contract(table: Mapping[str, Any]) -> Contract:
         if name in made:
             made[name] = _made(kind, made[name])
     if "receipts" in made:
-        made["receipts"] = [
-            _made(Webhook, {**webhook, "when": _body(webhook.get("when", {}))}) for webhook in made["receipts"]
-        ]
+        made["receipts"] = [_made(Webhook, webhook) for webhook in made["receipts"]]
     return _made(Contract, _times(made))
 
 

@@ -21,11 +21,6 @@ ORDER BY number DESC LIMIT :limit;
 -- how many orphans nobody has weighed
 SELECT receiver, count(*) FROM deliveries WHERE state = 'orphan' AND closed_at IS NULL GROUP BY receiver;
 
--- name: count_listed
--- what was adopted after restores, or of that what nothing was planned for since
-SELECT count(*) FROM deliveries
-WHERE type = :type AND (:orphans = 0 OR (state = 'orphan' AND closed_at IS NULL));
-
 -- name: delivery_named
 -- one delivery by its id, the start of it, or its number
 SELECT * FROM deliveries
@@ -53,7 +48,3 @@ ORDER BY coalesce(asked_at, 0), closed_at LIMIT :limit;
 -- name: sweep_notices
 -- what was counted and is too little for an incident, the newest first
 SELECT * FROM sweeps WHERE notice IS NOT NULL ORDER BY asked_at DESC LIMIT :limit;
-
--- name: sweeps_set_aside
--- what could not be counted when it was last due, the newest first
-SELECT * FROM sweeps WHERE problem IS NOT NULL ORDER BY asked_at DESC LIMIT :limit;

@@ -102,7 +102,6 @@ CREATE TABLE runs (
     known_from INTEGER,
     held_for TEXT,
     slots TEXT,
-    asked_by TEXT,
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
@@ -457,8 +456,7 @@ CREATE TABLE deliveries (
     state TEXT NOT NULL CHECK (state IN ('stored', 'matched', 'orphan', 'other')),
     next_at INTEGER,
     tries INTEGER NOT NULL,
-    seen INTEGER NOT NULL,
-    headers TEXT NOT NULL DEFAULT '{}'
+    seen INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX deliveries_body_digest ON deliveries (body_digest);

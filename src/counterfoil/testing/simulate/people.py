@@ -199,9 +199,7 @@ class People:
 
     async def _finish_restore(self) -> None:
         self._book.lifted("restored", self._world.boot_us)
-        accept = "what is in doubt stays in doubt"
-        finish = self._app.restore.finish
-        await self._try(lambda: finish(as_="restored", by=who("oscar"), reason="nothing else runs", accept=accept))
+        await self._try(lambda: self._app.restore.finish(as_="restored", by=who("oscar"), reason="nothing else runs"))
 
     async def _interfere(self, runs: list[RunRecord]) -> None:
         """Now and then somebody does what nobody needs, or what must be refused."""

@@ -128,7 +128,6 @@ CREATE TABLE runs (
     known_from BIGINT,
     held_for TEXT COLLATE "C",
     slots TEXT COLLATE "C",
-    asked_by TEXT COLLATE "C",
     UNIQUE (workflow, request_id),
     -- No owner, no wait: a parked run names its reason, its owner and its deadline.
     CHECK (state <> 'parked' OR (reason IS NOT NULL AND owner <> '' AND deadline_at IS NOT NULL AND reason IN (
@@ -484,8 +483,7 @@ CREATE TABLE deliveries (
     state TEXT COLLATE "C" NOT NULL CHECK (state IN ('stored', 'matched', 'orphan', 'other')),
     next_at BIGINT,
     tries BIGINT NOT NULL,
-    seen BIGINT NOT NULL,
-    headers TEXT COLLATE "C" NOT NULL DEFAULT '{}'
+    seen BIGINT NOT NULL
 );
 
 CREATE INDEX deliveries_body_digest ON deliveries (body_digest);

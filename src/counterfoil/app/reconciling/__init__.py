@@ -1,1 +1,0 @@
-"""Reconciling a restored ledger: every receiver is asked about everything that was prepared and not closed."""

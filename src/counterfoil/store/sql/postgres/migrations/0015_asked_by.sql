@@ -1,2 +1,0 @@
--- As on SQLite: which execution of another engine a run's newest call came from.
-ALTER TABLE runs ADD COLUMN asked_by TEXT COLLATE "C";
